@@ -1,0 +1,1 @@
+"""Matrices, and the graph convolutional network computed on them: what has to be fast."""

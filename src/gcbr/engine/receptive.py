@@ -1,0 +1,60 @@
+"""Which rows a loss on given nodes depends on, through two rounds of propagation.
+
+E networks learn from E label sets on one graph. The second layer's rows are kept per network, because
+each network needs only its own; the first layer is computed once for all of them side by side.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from gcbr.engine.matrix import Csr, Matrix
+
+# A restricted field must be gathered and sorted before its first use, which costs about as much as a few
+# passes over it; on a field used again only the passes count.
+_WORTH_BUILDING_ONCE = 0.2
+_WORTH_KEEPING = 0.7
+
+
+class ReceptiveField(NamedTuple):
+    """The rows of both layers behind E x L labeled nodes, and the matrices that lead there."""
+
+    outer: Csr  # [E * L, P] second layer: from the P hidden rows reached to the labels
+    active: Tensor  # [P] those rows, as positions in a table of [R, E] hidden rows
+    episode: Tensor  # [P] the network each of them belongs to
+    nodes: Tensor | None  # [R] nodes whose hidden rows are computed; None: every node
+    inner: Csr  # [R, S] first layer: from S nodes' features to the R hidden rows
+    inner_transposed: Csr  # [S, R]
+    x: Matrix  # [S, F]
+
+
+def receptive_field(propagation: Csr, x: Matrix, labeled: Tensor, *, used_again: bool) -> ReceptiveField:
+    """The field behind `labeled`, [E, L]; whole where that is cheaper than cutting the graph down."""
+    episodes, num_nodes = len(labeled), propagation.shape[0]
+    neighbors = propagation.rows(labeled.flatten())
+    episode_of_entry = neighbors.row_of_entry // labeled.shape[1]
+    reached, column = torch.unique(episode_of_entry * num_nodes + neighbors.indices, return_inverse=True)
+    outer = Csr(neighbors.indptr, column.to(neighbors.indices.dtype), neighbors.values, len(reached))
+    episode, node = reached // num_nodes, reached % num_nodes
+
+    nodes = _marked(node, num_nodes)
+    worth = _WORTH_KEEPING if used_again else _WORTH_BUILDING_ONCE
+    if len(nodes) < worth * num_nodes:
+        hidden = propagation.rows(nodes)
+        sources = _marked(hidden.indices, num_nodes)
+        if len(sources) < worth * num_nodes:
+            inner = hidden.columns(sources)
+            active = torch.searchsorted(nodes, node) * episodes + episode
+            return ReceptiveField(outer, active, episode, nodes, inner, inner.transposed, x.rows(sources))
+    # The propagation matrix is symmetric: it is its own transpose.
+    return ReceptiveField(outer, node * episodes + episode, episode, None, propagation, propagation, x)
+
+
+def _marked(nodes: Tensor, num_nodes: int) -> Tensor:
+    """The distinct nodes in ascending order, without sorting."""
+    is_marked = torch.zeros(num_nodes, dtype=torch.bool, device=nodes.device)
+    is_marked[nodes.long()] = True
+    return is_marked.nonzero().flatten()

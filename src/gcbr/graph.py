@@ -1,0 +1,101 @@
+"""The plain values everything else passes around: graphs, answers, splits. No file is touched here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from gcbr.engine.matrix import Csr, Matrix, normalized_adjacency
+from gcbr.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Everything a strategy may see from the start: features and edges, and no answers."""
+
+    name: str
+    adjacency: Csr  # [num_nodes, num_nodes], symmetric, positive weights, no self-loops
+    x: Matrix  # [num_nodes, num_features]
+    node_names: Sequence[str] | None = None  # None: nodes are called 0, 1, 2, ...
+
+    def __post_init__(self) -> None:
+        num_nodes = self.adjacency.shape[0]
+        if self.adjacency.shape != (num_nodes, num_nodes) or self.x.shape[0] != num_nodes:
+            raise InputError(
+                f"graph '{self.name}': adjacency is {self.adjacency.shape} and features are {self.x.shape}; "
+                "both need one row per node"
+            )
+        if self.node_names is not None and len(self.node_names) != num_nodes:
+            raise InputError(f"graph '{self.name}': {len(self.node_names)} names for {num_nodes} nodes")
+
+    @property
+    def num_nodes(self) -> int:
+        return self.adjacency.shape[0]
+
+    @property
+    def num_edges(self) -> int:
+        """Undirected edges, each counted once."""
+        return self.adjacency.num_stored // 2
+
+    @property
+    def num_features(self) -> int:
+        return self.x.shape[1]
+
+    @cached_property
+    def propagation(self) -> Csr:
+        """A_hat, the normalized adjacency with self-loops."""
+        return normalized_adjacency(self.adjacency)
+
+    @property
+    def degree(self) -> Tensor:
+        """Number of neighbors of each node."""
+        return self.adjacency.row_lengths
+
+    def name_of(self, node: int) -> str:
+        return str(node) if self.node_names is None else self.node_names[node]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Disjoint node ids: `pool` may be asked, `val` shapes the reward, `test` is reported."""
+
+    pool: Tensor
+    val: Tensor
+    test: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A graph together with its answers. Only oracles, environments and evaluations hold one."""
+
+    graph: Graph
+    y: Tensor  # [num_nodes], long
+    class_names: tuple[str, ...]
+    test: Tensor  # node ids of the fixed test set
+    public_train: Tensor | None = None  # Planetoid's own training nodes, where the files define them
+
+    @property
+    def num_classes(self) -> int:
+        return len(self.class_names)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Answers in the order they were given."""
+
+    nodes: tuple[int, ...] = ()
+    classes: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def add(self, node: int, cls: int) -> Labels:
+        return Labels((*self.nodes, node), (*self.classes, cls))
+
+    def counts(self, num_classes: int) -> Tensor:
+        """How many labels each class has."""
+        return torch.bincount(torch.tensor(self.classes, dtype=torch.long), minlength=num_classes)

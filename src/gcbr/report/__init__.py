@@ -1,0 +1,77 @@
+"""What a comparison of strategies found, as files: `report.html`, `labels.csv` and `result.json`."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import io
+import json
+import os
+import uuid
+from pathlib import Path
+
+from gcbr.errors import InputError
+from gcbr.report.document import as_document
+from gcbr.report.summary import Comparison, Settings
+
+__all__ = ["Comparison", "Settings", "as_document", "check_writable", "write_report"]
+
+
+def check_writable(folder: Path) -> None:
+    """Make the folder, and refuse it now rather than after the work if a report cannot be written there."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise InputError("a report needs matplotlib for its figures; pip install 'gcbr[plot]'")
+    probe = folder / f".{uuid.uuid4().hex}.part"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise _cannot_write(folder, error) from error
+
+
+def write_report(folder: Path, comparison: Comparison) -> Path:
+    """Write the three files into `folder`, each whole or not at all; returns the page."""
+    from gcbr.report import page  # matplotlib is an extra
+
+    contents = {
+        "result.json": to_json(comparison),
+        "labels.csv": labels_csv(comparison),
+        "report.html": page.render(comparison),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in contents.items():
+            _write(folder / name, text)
+    except OSError as error:
+        raise _cannot_write(folder, error) from error
+    return folder / "report.html"
+
+
+def to_json(comparison: Comparison) -> str:
+    return json.dumps(as_document(comparison), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def labels_csv(comparison: Comparison) -> str:
+    """The labels the strategy came to, in order; with several runs, one after another."""
+    dataset = comparison.dataset
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow(["step", "node", "name", "class", "seed"])
+    for run in comparison.results[comparison.strategy]:
+        for step, (node, cls) in enumerate(zip(run.nodes, run.classes, strict=True), start=1):
+            writer.writerow([step, node, dataset.graph.name_of(node), dataset.class_names[cls], run.seed])
+    return table.getvalue()
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="")
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _cannot_write(folder: Path, error: OSError) -> InputError:
+    return InputError(f"a report cannot be written to {folder} ({error.strerror}); give a folder that can be")

@@ -1,0 +1,96 @@
+"""The policy's input: named columns, one number per node each. Training and use build it right here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from gcbr import scores
+from gcbr.graph import Graph
+
+
+class GraphFacts:
+    """What the columns need of a graph and what no answer changes; computed once."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    @cached_property
+    def centrality(self) -> Tensor:
+        """PageRank as the policy reads it: its percentile in the graph, so that graphs of any size compare."""
+        return scores.percentile(scores.pagerank(self.graph.adjacency))
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """Where E labelings of one graph stand. A node chosen but not answered yet counts as labeled."""
+
+    facts: GraphFacts
+    probabilities: Tensor  # [E, nodes, classes]
+    labeled: Tensor  # [E, labels] node ids
+    answers: Tensor  # [E, labels, classes]: one-hot truth, or the prediction for a node not answered yet
+    counts: Tensor  # [E, classes] float, the sum of `answers`
+    budget: int
+
+    def with_answers(self, guessed: Tensor, known: Tensor) -> Tensor:
+        """`guessed`, [E, nodes], with the labeled nodes' entries replaced by `known`, [E, labels]."""
+        return guessed.scatter(-1, self.labeled, known)
+
+
+def centrality(situation: Situation) -> Tensor:
+    return situation.facts.centrality.expand(len(situation.counts), -1)
+
+
+def uncertainty(situation: Situation) -> Tensor:
+    return scores.entropy(situation.probabilities)
+
+
+def class_diversity(situation: Situation) -> Tensor:
+    return situation.with_answers(
+        scores.class_diversity(situation.probabilities, situation.counts),
+        scores.class_diversity(situation.answers, situation.counts),
+    )
+
+
+def selectivity(situation: Situation) -> Tensor:
+    """The paper's Eq. 5: 1 for a labeled node, else 0."""
+    labeled = situation.labeled
+    nothing = torch.zeros(situation.probabilities.shape[:-1], device=labeled.device)
+    return situation.with_answers(nothing, torch.ones(labeled.shape, device=labeled.device))
+
+
+def majority_score(situation: Situation) -> Tensor:
+    counts, budget = situation.counts, situation.budget
+    return situation.with_answers(
+        scores.majority_score(situation.probabilities, counts, budget),
+        scores.majority_score(situation.answers, counts, budget),
+    )
+
+
+# The criteria are what similarity to the labeled nodes is measured on.
+CRITERIA: dict[str, Callable[[Situation], Tensor]] = {
+    "centrality": centrality,
+    "uncertainty": uncertainty,
+    "class_diversity": class_diversity,
+    "selectivity": selectivity,
+}
+_OTHERS: dict[str, Callable[[Situation], Tensor]] = {
+    "majority_score": majority_score,
+}
+SIMILARITY = "criteria_similarity"
+KNOWN_COLUMNS = (*CRITERIA, SIMILARITY, *_OTHERS)
+GCBR_COLUMNS = (*CRITERIA, SIMILARITY)
+GCBR_PLUS_COLUMNS = (*GCBR_COLUMNS, "majority_score")
+
+
+def state_columns(situation: Situation, columns: Sequence[str]) -> Tensor:
+    """The named columns side by side, [E, nodes, columns]."""
+    built = {name: column(situation) for name, column in (CRITERIA | _OTHERS).items() if name in columns}
+    if SIMILARITY in columns:
+        criteria = torch.stack([built[name] for name in CRITERIA if name in built], dim=-1)
+        built[SIMILARITY] = scores.distance_to_nearest(criteria, situation.labeled)
+    return torch.stack([built[name] for name in columns], dim=-1)
