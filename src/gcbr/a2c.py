@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gcbr.engine.matrix import Csr
-from gcbr.policy import Policy
+from gcbr.policy import Policy, log_policy
 from gcbr.rollout import Rollout
 
 
@@ -40,12 +40,11 @@ def actor_loss(log_probabilities: Tensor, advantages: Tensor) -> Tensor:
 def losses(policy: Policy, propagation: Csr, rollout: Rollout, discount: float) -> Losses:
     """Both losses over the E x F transitions of a rollout."""
     steps, episodes = rollout.actions.shape
-    values = policy.critic(propagation, rollout.features.flatten(0, 1)).view(steps + 1, episodes)
+    scores, flat_values = policy.scores_and_values(propagation, rollout.features.flatten(0, 1))
+    values = flat_values.view(steps + 1, episodes)
     targets = td_target(rollout.rewards, values[1:], rollout.done, discount).detach()
     advantages = advantage(targets, values[:-1]).detach()
-    logs = policy.log_probabilities(
-        propagation, rollout.features[:-1].flatten(0, 1), rollout.is_candidate.flatten(0, 1)
-    )
+    logs = log_policy(scores[: steps * episodes], rollout.is_candidate.flatten(0, 1))
     chosen = logs.gather(1, rollout.actions.reshape(-1, 1)).view(steps, episodes)
     return Losses(actor_loss(chosen, advantages), critic_loss(targets, values[:-1]))
 

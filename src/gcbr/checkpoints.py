@@ -66,14 +66,17 @@ def load_policy(path: Path) -> tuple[Policy, PolicyCard]:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> None:
-    """Write atomically: a reader, or a process killed at any moment, sees the old file or the new one."""
     stored = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    metadata = {"gcbr": json.dumps(header), "sha256": _digest(stored)}
+    write_atomically(path, save(stored, {"gcbr": json.dumps(header), "sha256": _digest(stored)}))
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """A reader, or a process killed at any moment, sees the old file or the new one, whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(save(stored, metadata))
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

@@ -117,12 +117,11 @@ class ModuleClassifier:
 
     def grow(self, num_classes: int) -> None:
         """A larger module of the same kind, with every weight the two share copied over."""
-        learned = self._module.state_dict()
+        learned, old_classes = self._module.state_dict(), self._num_classes
         self._num_classes = num_classes
         self._module, self._optimizer = self._build(num_classes)
         for name, weights in self._module.state_dict().items():
-            shared = tuple(slice(size) for size in learned[name].shape)
-            weights[shared] = learned[name]
+            _carry_over(learned[name], weights, old_classes, num_classes)
 
     def _build(self, num_classes: int) -> tuple[nn.Module, torch.optim.Adam]:
         with seeded(self._rng):
@@ -138,3 +137,23 @@ class ModuleClassifier:
         twin._module, twin._optimizer = copy.deepcopy((self._module, self._optimizer))
         twin._rng = clone_generator(self._rng)
         return twin
+
+
+def _carry_over(old: Tensor, new: Tensor, old_classes: int, num_classes: int) -> None:
+    """Write the weights of the classes known before into those of the larger module."""
+    if old.shape == new.shape:
+        new.copy_(old)
+        return
+    kept = [_kept(*sizes, old_classes, num_classes) for sizes in zip(old.shape, new.shape, strict=True)]
+    is_new_output = torch.ones(len(new), dtype=torch.bool)
+    is_new_output[kept[0]] = False
+    new[is_new_output] = 0  # silent to begin with: attention would mix it into the others
+    new[torch.meshgrid(*kept, indexing="ij")] = old
+
+
+def _kept(old_size: int, new_size: int, old_classes: int, num_classes: int) -> Tensor:
+    """Where the old entries of one dimension go; several attention heads have a block of classes each."""
+    entries = torch.arange(old_size)
+    if old_size * num_classes == new_size * old_classes:
+        return entries + entries // old_classes * (num_classes - old_classes)
+    return entries

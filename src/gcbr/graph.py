@@ -21,6 +21,7 @@ class Graph:
     adjacency: Csr  # [num_nodes, num_nodes], symmetric, positive weights, no self-loops
     x: Matrix  # [num_nodes, num_features]
     node_names: Sequence[str] | None = None  # None: nodes are called 0, 1, 2, ...
+    feature_rule: str = "default"  # how `x` was scaled; a policy is used under the rule it was trained under
 
     def __post_init__(self) -> None:
         num_nodes = self.adjacency.shape[0]

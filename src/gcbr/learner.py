@@ -228,15 +228,19 @@ class ActiveLearner:
     def _choice_rng(self, num_pending: int) -> torch.Generator:
         return seeding.generator(self._seed, _CHOICE, len(self._labels), num_pending)
 
-    def _require_open(self, node: int) -> None:
+    def _require_node(self, node: int) -> None:
         if not 0 <= node < self.graph.num_nodes:
             raise InputError(f"there is no node {node}; nodes go from 0 to {self.graph.num_nodes - 1}")
+
+    def _require_open(self, node: int) -> None:
+        self._require_node(node)
         if not self._allowed[node]:
             raise InputError(f"node {self.graph.name_of(node)} is not among the candidates")
         if node in self._answers:
             raise InputError(f"node {self.graph.name_of(node)} is already labeled; correct it instead")
 
     def _require_answer(self, node: int) -> None:
+        self._require_node(node)
         if node not in self._answers:
             raise InputError(f"node {self.graph.name_of(node)} has no answer")
 

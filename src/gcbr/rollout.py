@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from gcbr.environment import LabelingEnv, State
-from gcbr.policy import Policy
+from gcbr.policy import Policy, log_policy
 
 
 class Rollout(NamedTuple):
     """F steps of E episodes, and the state after them."""
 
-    features: Tensor  # [F + 1, E, nodes, columns]
+    features: Tensor  # [F + 1, E, nodes, columns], nodes leading in memory
     is_candidate: Tensor  # [F, E, nodes]
     actions: Tensor  # [F, E] node ids
     rewards: Tensor  # [F, E]
@@ -36,7 +36,7 @@ def collect(
         done.append(step.done)
         entropies.append(entropy)
     rollout = Rollout(
-        torch.stack([s.features for s in states]),
+        torch.stack([s.features.transpose(0, 1) for s in states], dim=1).permute(1, 2, 0, 3),
         torch.stack([s.is_candidate for s in states[:-1]]),
         torch.stack(actions),
         torch.stack(rewards),
@@ -49,7 +49,14 @@ def collect(
 @torch.no_grad()
 def act(env: LabelingEnv, policy: Policy, state: State, rng: torch.Generator) -> tuple[Tensor, Tensor]:
     """One node for each episode, drawn from the policy, and the policy's entropy."""
-    logs = policy.log_probabilities(env.propagation, state.features, state.is_candidate)
+    logs = log_policy(policy.scores(env.propagation, state.features), state.is_candidate)
     probabilities = logs.exp()
     entropy = -(probabilities * logs.nan_to_num(neginf=0.0)).sum(-1)
-    return torch.multinomial(probabilities, 1, generator=rng).squeeze(1), entropy
+    return draw(probabilities, rng), entropy
+
+
+def draw(probabilities: Tensor, rng: torch.Generator) -> Tensor:
+    """One index from each row, by inverting its cumulative sum; an entry of probability 0 is never drawn."""
+    cumulative = probabilities.double().cumsum(-1)
+    points = torch.rand(len(probabilities), 1, generator=rng).to(cumulative) * cumulative[:, -1:]
+    return torch.searchsorted(cumulative, points, right=True).squeeze(1)

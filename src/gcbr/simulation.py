@@ -1,4 +1,4 @@
-"""One experiment: a strategy labels a graph whose answers are known, and the result is measured on test nodes."""
+"""One experiment: a strategy labels a graph whose answers are known; the result is measured on test nodes."""
 
 from __future__ import annotations
 

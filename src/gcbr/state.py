@@ -93,4 +93,5 @@ def state_columns(situation: Situation, columns: Sequence[str]) -> Tensor:
     if SIMILARITY in columns:
         criteria = torch.stack([built[name] for name in CRITERIA if name in built], dim=-1)
         built[SIMILARITY] = scores.distance_to_nearest(criteria, situation.labeled)
-    return torch.stack([built[name] for name in columns], dim=-1)
+    # Nodes lead in memory, as every propagation wants them.
+    return torch.stack([built[name].T for name in columns], dim=-1).transpose(0, 1)

@@ -1,146 +1,136 @@
-"""Training a policy: episodes on labeled graphs, resumable to the bit.
-
-Every random draw of an episode comes from a generator whose address is (seed, episode), so a checkpoint
-between two episodes needs no generator's state: the counter is enough.
-"""
+"""Training a policy into a file, so that a run killed at any moment goes on to the same weights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor
-
-from gcbr import a2c, metrics, seeding
-from gcbr.environment import EnvConfig, LabelingEnv
+from gcbr.checkpoints import PolicyCard, read_tensors, save_policy, write_atomically, write_tensors
+from gcbr.environment import EnvConfig
+from gcbr.errors import InputError
 from gcbr.graph import Dataset
-from gcbr.policy import Policy
-from gcbr.rollout import collect
+from gcbr.rewards import RewardConfig
+from gcbr.state import GCBR_COLUMNS, GCBR_PLUS_COLUMNS
+from gcbr.trainer import TrainConfig, Trainer
 
-_WEIGHTS, _EPISODE = range(2)  # addresses of the generators under a training's seed
+CURVE_BIN = 50  # episodes whose mean is one point of the curve in a policy file
 
 
 @dataclass(frozen=True)
-class TrainConfig:
-    episodes: int = 4000  # each is one pass of all the games side by side
-    update_every: int = 7  # F, steps between two updates
-    discount: float = 0.9  # gamma
-    actor_rate: float = 1e-3
-    critic_rate: float = 1e-3
-    decay: float = 0.3  # of both rates, after each thousand episodes
-    decay_every: int = 1000
-    standardize: bool = True  # rewards, per step index, by running mean and deviation
-    standardize_rate: float = 0.05
-    width: int = 8
-    seed: int = 0
+class Method:
+    """What tells one trained method from another."""
+
+    columns: tuple[str, ...]
+    penalty: float  # eta
 
 
-class RewardScale:
-    """Running mean and deviation of the reward at each step of an episode."""
-
-    def __init__(self, budget: int, rate: float) -> None:
-        self.mean = torch.zeros(budget)
-        self.variance = torch.ones(budget)
-        self._rate = rate
-
-    def standardize(self, rewards: Tensor, first_step: int, is_first_episode: bool) -> Tensor:
-        """[F, E] rewards of the steps from `first_step` on, after taking them into account."""
-        steps = slice(first_step, first_step + len(rewards))
-        rate = 1.0 if is_first_episode else self._rate
-        self.mean[steps] = self.mean[steps].lerp(rewards.mean(1), rate)
-        spread = (rewards - self.mean[steps].unsqueeze(1)).square().mean(1)
-        self.variance[steps] = self.variance[steps].lerp(spread, rate)
-        deviation = self.variance[steps].sqrt().clamp(min=1e-3)
-        return (rewards - self.mean[steps].unsqueeze(1)) / deviation.unsqueeze(1)
+METHODS = {
+    "gcbr": Method(GCBR_COLUMNS, penalty=0.0),
+    "gcbr++": Method(GCBR_PLUS_COLUMNS, penalty=0.05),
+}
 
 
-class Trainer:
-    """Plays and learns one episode at a time; `tensors` and `counters` are all there is to keep."""
-
-    def __init__(self, sources: Sequence[Dataset], env: EnvConfig, config: TrainConfig) -> None:
-        self.config = config
-        self.env = env
-        self._envs = [LabelingEnv(source, env) for source in sources]
-        with seeding.seeded(seeding.generator(config.seed, _WEIGHTS)):
-            self.policy = Policy(len(env.columns), config.width)
-        self._optimizers = (
-            torch.optim.Adam(self.policy.actor.parameters(), lr=config.actor_rate),
-            torch.optim.Adam(self.policy.critic.parameters(), lr=config.critic_rate),
-        )
-        self._scale = RewardScale(env.budget, config.standardize_rate)
-        self.episode = 0
-        self.curve: list[dict[str, float]] = []
-
-    def train(self, on_episode: Callable[[Trainer], None] | None = None) -> Policy:
-        """Play what is left of the episodes; `on_episode` is called after each and may stop by raising."""
-        while self.episode < self.config.episodes:
-            self.curve.append(self._play_episode())
-            self.episode += 1
-            if on_episode is not None:
-                on_episode(self)
-        return self.policy
-
-    def _play_episode(self) -> dict[str, float]:
-        env = self._envs[self.episode % len(self._envs)]
-        rng = seeding.generator(self.config.seed, _EPISODE, self.episode)
-        self._set_rates()
-        state, reward, entropy, losses = env.reset(rng), 0.0, 0.0, []
-        for first in range(0, self.env.budget, self.config.update_every):
-            steps = min(self.config.update_every, self.env.budget - first)
-            rollout, state = collect(env, self.policy, state, steps, rng)
-            reward += float(rollout.rewards.sum(0).mean())
-            entropy += float(rollout.entropy.mean()) * steps / self.env.budget
-            if self.config.standardize:
-                scaled = self._scale.standardize(rollout.rewards, first, self.episode == 0)
-                rollout = rollout._replace(rewards=scaled)
-            loss = a2c.losses(self.policy, env.propagation, rollout, self.config.discount)
-            a2c.update(self._optimizers, loss)
-            losses.append(torch.stack(loss).detach())
-        actor_loss, critic_loss = torch.stack(losses).mean(0).tolist()
-        return {
-            "episode": self.episode + 1,
-            "reward": reward,
-            "imbalance_ratio": float(metrics.imbalance_ratio(env.counts).mean()),
-            "macro_f1": float(env.performance.mean()),
-            "entropy": entropy,
-            "actor_loss": actor_loss,
-            "critic_loss": critic_loss,
-        }
-
-    def _set_rates(self) -> None:
-        factor = self.config.decay ** (self.episode // self.config.decay_every)
-        rates = (self.config.actor_rate, self.config.critic_rate)
-        for optimizer, rate in zip(self._optimizers, rates, strict=True):
-            for group in optimizer.param_groups:
-                group["lr"] = rate * factor
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Weights, optimizer moments and reward statistics, by name."""
-        kept = {f"policy.{name}": tensor for name, tensor in self.policy.state_dict().items()}
-        for which, optimizer in zip(("actor", "critic"), self._optimizers, strict=True):
-            for index, state in optimizer.state_dict()["state"].items():
-                kept |= {f"{which}.{index}.{key}": value for key, value in state.items()}
-        return kept | {"scale.mean": self._scale.mean, "scale.variance": self._scale.variance}
-
-    def restore(self, tensors: Mapping[str, Tensor], episode: int, curve: list[dict[str, float]]) -> None:
-        """Stand where a trainer of the same configuration stood after `episode` episodes."""
-        self.policy.load_state_dict(_below(tensors, "policy"))
-        for which, optimizer in zip(("actor", "critic"), self._optimizers, strict=True):
-            state: dict[int, dict[str, Tensor]] = {}
-            for name, value in _below(tensors, which).items():
-                index, key = name.split(".", 1)
-                state.setdefault(int(index), {})[key] = value.clone()
-            optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
-        self._scale.mean, self._scale.variance = tensors["scale.mean"], tensors["scale.variance"]
-        self.episode, self.curve = episode, list(curve)
-
-    def settings(self) -> dict[str, Any]:
-        """Everything a result depends on, as plain values."""
-        return {"train": asdict(self.config), "env": asdict(replace(self.env, columns=list(self.env.columns)))}
+def env_config(method: str, base: EnvConfig, alpha: float, eta: float | None) -> EnvConfig:
+    """`base` with the columns and the reward of a method; `eta` is the method's own unless given."""
+    if method not in METHODS:
+        raise InputError(f"unknown method '{method}'; choose from {', '.join(METHODS)}")
+    chosen = METHODS[method]
+    penalty = chosen.penalty if eta is None else eta
+    return replace(base, columns=chosen.columns, reward=RewardConfig(gain_weight=alpha, penalty=penalty))
 
 
-def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    start = f"{prefix}."
-    return {name[len(start) :]: tensor for name, tensor in tensors.items() if name.startswith(start)}
+def train_policy(
+    sources: Sequence[Dataset],
+    method: str,
+    env: EnvConfig,
+    config: TrainConfig,
+    out: Path,
+    *,
+    checkpoint_seconds: float = 30.0,
+    keep_every: int | None = None,
+    on_episode: Callable[[Trainer], None] | None = None,
+) -> PolicyCard:
+    """Train, or go on training, the policy that ends up in `out`; its log stands beside it as CSV."""
+    if out.exists():
+        raise InputError(f"{out} exists already; name another file or remove it")
+    trainer = Trainer(sources, env, config)
+    checkpoint = out.with_name(out.name + ".checkpoint")
+    if checkpoint.exists():
+        _resume(trainer, checkpoint)
+    saved_at = time.monotonic()
+
+    def after_episode(trainer: Trainer) -> None:
+        nonlocal saved_at
+        if time.monotonic() - saved_at >= checkpoint_seconds:
+            _save_checkpoint(trainer, checkpoint)
+            _write_log(trainer, out)
+            saved_at = time.monotonic()
+        if keep_every is not None and trainer.episode % keep_every == 0:
+            kept = out.with_name(f"{out.stem}-{trainer.episode}{out.suffix}")
+            save_policy(kept, trainer.policy, _card(trainer, method, sources))
+        if on_episode is not None:
+            on_episode(trainer)
+
+    trainer.train(after_episode)
+    card = _card(trainer, method, sources)
+    _write_log(trainer, out)
+    save_policy(out, trainer.policy, card)
+    checkpoint.unlink(missing_ok=True)
+    return card
+
+
+def _save_checkpoint(trainer: Trainer, path: Path) -> None:
+    header = {"settings": trainer.settings(), "episode": trainer.episode, "curve": trainer.curve}
+    write_tensors(path, trainer.tensors(), header)
+
+
+def _resume(trainer: Trainer, path: Path) -> None:
+    tensors, header = read_tensors(path)
+    ours, theirs = _flat(trainer.settings()), _flat(header["settings"])
+    # A longer training of the same kind is the same training, gone on with.
+    changed = [key for key in ours if ours[key] != theirs.get(key) and key != "train.episodes"]
+    if changed:
+        was = ", ".join(f"{key} was {theirs.get(key)} and is {ours[key]}" for key in changed)
+        raise InputError(f"{path} belongs to a training with other settings ({was}); remove it to start anew")
+    trainer.restore(tensors, header["episode"], header["curve"])
+
+
+def _card(trainer: Trainer, method: str, sources: Sequence[Dataset]) -> PolicyCard:
+    return PolicyCard(
+        method=method,
+        columns=tuple(trainer.env.columns),
+        width=trainer.config.width,
+        features=sources[0].graph.feature_rule,
+        sources=tuple(source.graph.name for source in sources),
+        episodes=trainer.episode,
+        settings=trainer.settings(),
+        curve=binned(trainer.curve, CURVE_BIN),
+        version=version("gcbr"),
+    )
+
+
+def binned(curve: Sequence[dict[str, float]], size: int) -> list[dict[str, float]]:
+    """The mean of every `size` points, the last bin perhaps shorter; `episode` is the bin's last."""
+    bins = [curve[start : start + size] for start in range(0, len(curve), size)]
+    return [
+        {key: sum(point[key] for point in points) / len(points) for key in points[0]}
+        | {"episode": points[-1]["episode"]}
+        for points in bins
+    ]
+
+
+def _write_log(trainer: Trainer, out: Path) -> None:
+    rows = [list(trainer.curve[0]), *[list(point.values()) for point in trainer.curve]]
+    text = "".join(",".join(map(str, row)) + "\n" for row in rows)
+    write_atomically(out.with_suffix(".csv"), text.encode())
+
+
+def _flat(settings: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in settings.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return flat

@@ -23,7 +23,7 @@ def apply_rule(dataset_name: str, graph: Graph, rule: str) -> Graph:
     x = _raw(graph)
     _check_finite(graph, x)
     scale = rows_of_unit_norm if rule == "default" else PAPER_RULES[dataset_name]
-    return replace(graph, x=scale(x))
+    return replace(graph, x=scale(x), feature_rule=rule)
 
 
 def check_rule(dataset_name: str, rule: str) -> None:

@@ -25,7 +25,8 @@ BASE_URL = "https://github.com/kimiyoung/planetoid/raw/master/data"
 class Planetoid:
     """One of the three graphs: the sums of its files, and how to read them.
 
-    `all*` are the nodes before the test nodes, `t*` the test nodes in the order of `test.index`.
+    `all*` are the nodes before the test nodes, `t*` the test nodes in the order of `test.index`. `x` and `y`
+    are the first of `all*`: `x` is not read, but it makes a folder that PyTorch Geometric can use too.
     """
 
     name: str
@@ -61,8 +62,8 @@ def _features(allx: Csr, tx: Csr, test: Tensor, num_nodes: int) -> Csr:
 
 
 def _classes(ally: Array, ty: Array, test: Tensor, num_nodes: int) -> Tensor:
-    # CiteSeer's test.index skips 15 ids: nodes without features, edges or class. As in PyTorch Geometric
-    # their empty rows stay, and the largest of their all-zero class columns is the first: class 0.
+    # CiteSeer's test.index skips 15 ids: nodes that are cited, but have neither features nor a class. As in
+    # PyTorch Geometric their empty rows stay, and the largest of their all-zero class columns is the first.
     one_hot = np.zeros((num_nodes, ally.shape[1]))
     one_hot[: len(ally)] = ally
     one_hot[test.numpy()] = ty

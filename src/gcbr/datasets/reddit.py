@@ -59,6 +59,7 @@ def structure_columns(adjacency: Csr, num_columns: int) -> Tensor:
     """A_hat's best approximation by `num_columns` columns: U S of its truncated SVD."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.linalg import svds
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     a_hat = normalized_adjacency(adjacency)
     matrix = csr_matrix(
@@ -66,10 +67,11 @@ def structure_columns(adjacency: Csr, num_columns: int) -> Tensor:
     )
     # ARPACK starts from a random vector unless given one; the decomposition leaves each column's sign open.
     start = np.random.default_rng(0).standard_normal(a_hat.shape[0])
-    left, scales, _ = svds(matrix, k=num_columns, v0=start)
-    columns = torch.from_numpy((left * scales)[:, ::-1].copy())  # the largest singular value first
+    with threadpool_limits(1):  # a second thread gains nothing here, and loses tenfold on a busy machine
+        left, scales, _ = svds(matrix, k=num_columns, v0=start)
+    columns = torch.from_numpy((left * scales)[:, ::-1].astype(np.float32))  # the largest value first
     peaks = columns.gather(0, columns.abs().argmax(0, keepdim=True))
-    return (columns * peaks.sign()).float()
+    return columns * peaks.sign()
 
 
 def _read_required(raw: RawFolder) -> tuple[bytes, bytes]:

@@ -73,9 +73,8 @@ def synthetic(config: SyntheticConfig, seed: int, name: str = "synthetic") -> Da
     """Draw a graph; the same configuration and seed give the same one."""
     draws = [generator(seed, part) for part in range(4)]  # so that changing one part leaves the others alone
     class_of_slot = torch.arange(config.classes).repeat_interleave(torch.tensor(class_sizes(config)))
-    node_of_slot = torch.randperm(
-        config.nodes, generator=draws[0]
-    )  # slots are sorted by class, nodes are not
+    # Slots are sorted by class; nodes are not, or the last ids would be one class.
+    node_of_slot = torch.randperm(config.nodes, generator=draws[0])
     y = torch.empty_like(class_of_slot)
     y[node_of_slot] = class_of_slot
     ends = _Ends(class_of_slot, _propensities(config, class_of_slot, draws[1]))
@@ -87,9 +86,8 @@ def synthetic(config: SyntheticConfig, seed: int, name: str = "synthetic") -> Da
 
 def parse_options(text: str) -> tuple[SyntheticConfig, int]:
     """The configuration and seed of `nodes=100000,classes=7,seed=3`; what is not named keeps its default."""
-    kinds: dict[str, type] = {field.name: type(field.default) for field in fields(SyntheticConfig)} | {
-        "seed": int
-    }
+    kinds: dict[str, type] = {field.name: type(field.default) for field in fields(SyntheticConfig)}
+    kinds["seed"] = int
     given: dict[str, Any] = {}
     for option in filter(None, text.split(",")):
         key, _, value = (part.strip() for part in option.partition("="))
@@ -120,8 +118,8 @@ def class_sizes(config: SyntheticConfig) -> list[int]:
     """Nodes of each class: a geometric fall from the largest to the smallest, `skew` times apart."""
     ratio = config.skew ** (-1 / (config.classes - 1))
     weights = [ratio**cls for cls in range(config.classes)]
-    sizes = [int(config.nodes * weight / sum(weights)) for weight in weights]
-    return [sizes[0] + config.nodes - sum(sizes), *sizes[1:]]
+    rest = [round(config.nodes * weight / sum(weights)) for weight in weights[1:]]
+    return [config.nodes - sum(rest), *rest]
 
 
 def _check_room(config: SyntheticConfig) -> None:
@@ -134,8 +132,9 @@ def _check_room(config: SyntheticConfig) -> None:
 
 def _no_room(config: SyntheticConfig) -> InputError:
     return InputError(
-        f"synthetic: degree={config.degree:g} at homophily={config.homophily:g} needs more edges than "
-        f"{config.nodes} nodes in {config.classes} classes have room for; give a smaller degree or more nodes"
+        f"synthetic: degree={config.degree:g} at homophily={config.homophily:g} asks for nearly all "
+        f"edges that {config.nodes} nodes in {config.classes} classes have room for, or more; "
+        "give a smaller degree or more nodes"
     )
 
 

@@ -71,7 +71,7 @@ class BatchedGCN:
         self._hidden: Tensor | None = None  # [N, E * H], valid until the next step
         self._labeled: Tensor | None = None  # what `_field` was made for
         self._field: ReceptiveField | None = None
-        self._field_is_kept = False  # whether it was made to be used again
+        self._field_is_kept = False  # whether it serves as well when used again
         self.w1 = self._glorot(x.shape[1], config.hidden).transpose(0, 1).contiguous()  # [F, E, H]
         self.b1 = torch.zeros(episodes, config.hidden, device=self._device)
         self.w2 = self._glorot(config.hidden, num_classes)  # [E, H, C]
@@ -174,11 +174,11 @@ class BatchedGCN:
         return hidden.view(-1, self.config.hidden)
 
     def _field_behind(self, nodes: Tensor) -> ReceptiveField:
-        """The field of these labels: made for one use when they are new, and to be kept when they return."""
+        """The field of these labels: a whole one made for one use is made once more when they return."""
         used_again = self._labeled is not None and torch.equal(self._labeled, nodes)
         if self._field is None or not used_again or not self._field_is_kept:
             self._field = receptive_field(self._propagation, self._x, nodes, used_again=used_again)
-            self._field_is_kept = used_again
+            self._field_is_kept = used_again or self._field.nodes is not None
             self._labeled = nodes.clone()  # the caller may fill its own with other nodes
         return self._field
 

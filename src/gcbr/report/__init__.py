@@ -7,6 +7,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import uuid
 from pathlib import Path
 
@@ -14,13 +15,15 @@ from gcbr.errors import InputError
 from gcbr.report.document import as_document
 from gcbr.report.summary import Comparison, Settings
 
-__all__ = ["Comparison", "Settings", "as_document", "check_writable", "write_report"]
+__all__ = ["Comparison", "Settings", "as_document", "check_writable", "to_json", "write_report"]
 
 
 def check_writable(folder: Path) -> None:
     """Make the folder, and refuse it now rather than after the work if a report cannot be written there."""
     if importlib.util.find_spec("matplotlib") is None:
-        raise InputError("a report needs matplotlib for its figures; pip install 'gcbr[plot]'")
+        raise InputError(
+            "a report's figures need matplotlib, which is not installed; pip install 'gcbr[plot]'"
+        )
     probe = folder / f".{uuid.uuid4().hex}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -49,7 +52,9 @@ def write_report(folder: Path, comparison: Comparison) -> Path:
 
 
 def to_json(comparison: Comparison) -> str:
-    return json.dumps(as_document(comparison), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(as_document(comparison), indent=1, ensure_ascii=False, allow_nan=False)
+    # Lists of numbers on one line each. A line break never stands inside a JSON string, so none is touched.
+    return re.sub(r"\[\n[^\[\]{}\"]*\]", lambda numbers: " ".join(numbers[0].split()), text) + "\n"
 
 
 def labels_csv(comparison: Comparison) -> str:
@@ -74,4 +79,4 @@ def _write(path: Path, text: str) -> None:
 
 
 def _cannot_write(folder: Path, error: OSError) -> InputError:
-    return InputError(f"a report cannot be written to {folder} ({error.strerror}); give a folder that can be")
+    return InputError(f"no report can be written to '{folder}': {error.strerror}; give a folder that can be")

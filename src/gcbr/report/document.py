@@ -17,7 +17,7 @@ _PACKAGES = ("gcbr", "torch", "numpy", "scipy")
 
 
 def as_document(comparison: Comparison) -> dict[str, object]:
-    """Everything to print, plot or repeat the comparison. Only the `cost` of a run differs between repeats."""
+    """Everything to print, plot or repeat the comparison. Repeats differ in the `cost` of a run alone."""
     return {
         "command": comparison.command,
         "versions": versions(),

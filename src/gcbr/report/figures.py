@@ -1,6 +1,6 @@
-"""The figures of a report, drawn by matplotlib as SVG that takes its colors and letters from the page around it.
+"""The figures of a report: SVG drawn by matplotlib that takes colors and letters from the page around it.
 
-Strategy and baseline differ in line, marker and hatch as well as in color, so that a gray print reads the same.
+Strategy and baseline differ in line, marker and hatch as well as in color, so that a gray print reads too.
 """
 
 from __future__ import annotations
@@ -8,16 +8,19 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from gcbr.report.summary import Comparison, Measure, class_rows, estimate, learning_curve
+from gcbr.simulation import SimulationResult
 
 # Drawn in the page's light colors; each becomes the CSS variable of its name, which the dark page redefines.
 INK, MUTED, RULE = "#1b1f24", "#5b6470", "#d9dde3"
@@ -34,7 +37,7 @@ CSS_VARIABLES = {
 
 LONGEST_NAME = 22  # characters of a class name beside its bars
 
-_STYLE = {
+_STYLE: Any = {  # older matplotlibs have no type for a setting's name
     "font.size": 11,
     "svg.fonttype": "none",  # letters stay letters: they can be searched, copied and read aloud
     "text.parse_math": False,  # a dollar sign in a class name is a dollar sign
@@ -54,6 +57,7 @@ _STYLE = {
     "hatch.linewidth": 1.2,
     "legend.frameon": False,
     "legend.fontsize": 11,
+    "legend.columnspacing": 1.4,
 }
 
 
@@ -74,72 +78,82 @@ LOOKS = (Look(FIRST, "-", "o", FIRST, ""), Look(SECOND, "--", "s", PAPER, "////"
 def class_bars(comparison: Comparison) -> str:
     """Labels of each class, one bar for each strategy, with the line of a balanced set."""
     rows = class_rows(comparison)
-    height = 1.1 + len(rows) * (0.2 + 0.14 * len(comparison.strategies))
-    with _axes("bars", 4.6, height) as (figure, axes):
-        thickness = 0.8 / len(comparison.strategies)
+    thickness = 0.8 / len(comparison.strategies)
+    with _axes("bars", 5.2, 1.0 + 0.44 * len(rows)) as (figure, axes):
+        handles: list[Artist] = []
         for column, (strategy, look) in enumerate(zip(comparison.strategies, LOOKS, strict=False)):
             places = [cls - 0.4 + (column + 0.5) * thickness for cls in range(len(rows))]
-            axes.barh(
-                places,
-                [row.labels[column].mean for row in rows],
-                thickness * 0.86,
-                label=strategy,
-                facecolor=look.fill,
-                edgecolor=look.color,
-                hatch=look.hatch,
-            )
+            counts = [row.labels[column].mean for row in rows]
+            bars = axes.barh(places, counts, thickness * 0.84, label=strategy)
+            for bar in bars:
+                bar.set(facecolor=look.fill, edgecolor=look.color, hatch=look.hatch)
+            handles.append(bars[0])
         target = comparison.settings.budget / len(rows)
-        axes.axvline(target, color=INK, linewidth=1.2, linestyle=":", label=f"balanced: {target:g} each")
+        handles.append(axes.axvline(target, color=INK, linewidth=1.3))
         axes.set_yticks(range(len(rows)), [_shortened(row.name) for row in rows])
-        axes.invert_yaxis()
+        axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=6))
+        axes.xaxis.set_major_locator(_round_steps(6))
         axes.grid(axis="x")
         axes.set_xlabel("labels" if len(comparison.settings.seeds) == 1 else "labels, mean over runs")
-        figure.legend(loc="outside upper left", ncols=3, handlelength=1.4, columnspacing=1.2)
+        names = [*comparison.strategies, "balanced"]
+        figure.legend(handles, names, loc="outside upper left", ncols=3, handlelength=1.6)
         return _svg(figure, "bars")
 
 
 def curve(comparison: Comparison, measure: Measure) -> str:
-    """A measure against the number of labels, with its value after the final epochs as a diamond."""
-    name = f"curve-{measure.key}"
-    with _axes(name, 4.0, 3.3) as (figure, axes):
-        for strategy, look in zip(comparison.strategies, LOOKS, strict=False):
-            _draw_curve(axes, comparison, strategy, measure, look)
-        axes.set_xlim(left=0)
+    """A measure against the number of labels; right of it, what it comes to after the final epochs."""
+    name, budget = f"curve-{measure.key}", comparison.settings.budget
+    with _axes(name, 4.0, 3.4) as (figure, axes):
+        axes.axvline(budget * 1.035, color=RULE, linewidth=0.8)
+        handles: list[Artist] = []
+        for place, (strategy, look) in enumerate(zip(comparison.strategies, LOOKS, strict=False)):
+            handles.append(_draw_curve(axes, comparison.results[strategy], measure, look))
+            # Side by side, or one would hide the other where they are close.
+            _draw_final(axes, comparison.results[strategy], measure, look, budget * (1.08 + 0.08 * place))
+        axes.set_xlim(0, budget * 1.2)
         axes.set_ylim(0, measure.scale * 1.04)
         axes.grid(axis="y")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=5))
+        ticks = _round_steps(5).tick_values(0, budget)
+        axes.set_xticks([tick for tick in ticks if 0 <= tick <= budget])
         axes.set_xlabel("labels")
         axes.set_ylabel(f"{measure.title} (%)" if measure.scale == 100 else measure.title)
-        figure.legend(loc="outside upper left", ncols=2, handlelength=2.2, columnspacing=1.2)
+        figure.legend(handles, comparison.strategies, loc="outside upper left", ncols=2, handlelength=2.4)
         return _svg(figure, name)
 
 
-def _draw_curve(axes: Axes, comparison: Comparison, strategy: str, measure: Measure, look: Look) -> None:
-    runs = comparison.results[strategy]
+def _draw_curve(axes: Axes, runs: Sequence[SimulationResult], measure: Measure, look: Look) -> Artist:
     points = learning_curve(runs, measure)
     labels, means = [p.labels for p in points], [p.value.mean for p in points]
-    axes.plot(
-        labels, means, look.line, color=look.color, marker=look.marker, markersize=3.5, linewidth=1.6, label=strategy
+    (line,) = axes.plot(
+        labels, means, look.line, color=look.color, marker=look.marker, markersize=3.5, linewidth=1.6
     )
     if len(runs) > 1:
         margins = [p.value.margin or 0.0 for p in points]
         low, high = ([m + side * d for m, d in zip(means, margins, strict=True)] for side in (-1, 1))
         axes.fill_between(labels, low, high, color=look.color, alpha=0.18, linewidth=0)
+    return line
+
+
+def _draw_final(
+    axes: Axes, runs: Sequence[SimulationResult], measure: Measure, look: Look, place: float
+) -> None:
     final = estimate([measure.of(run.final) for run in runs])
+    # No share lies outside 0 and 1, whatever the interval of a few runs says.
+    whiskers = None
+    if final.margin is not None:
+        whiskers = [[min(final.margin, final.mean)], [min(final.margin, measure.scale - final.mean)]]
     axes.errorbar(
-        [comparison.settings.budget],
+        [place],
         [final.mean],
-        yerr=None if final.margin is None else [final.margin],
+        yerr=whiskers,
         color=look.color,
         marker="D",
-        markersize=8,
+        markersize=6.5,
         markerfacecolor=look.fill,
-        markeredgewidth=1.6,
-        capsize=3,
+        markeredgewidth=1.5,
+        capsize=2.5,
         clip_on=False,
-        zorder=5,
     )
 
 
@@ -169,6 +183,10 @@ def _svg(figure: Figure, name: str) -> str:
     for color, variable in CSS_VARIABLES.items():
         svg = svg.replace(color, f"var({variable})")
     return svg
+
+
+def _round_steps(most: int) -> MaxNLocator:
+    return MaxNLocator(nbins=most, steps=[1, 2, 5, 10], integer=True)
 
 
 def _shortened(name: str) -> str:

@@ -14,7 +14,9 @@ from gcbr.splits import is_scaled
 
 
 def render(comparison: Comparison) -> str:
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     template = environment.from_string(files(__package__).joinpath("page.html.jinja").read_text("utf-8"))
     return template.render(
         comparison=comparison,
@@ -28,7 +30,7 @@ def render(comparison: Comparison) -> str:
         curves=[(m.title, Markup(figures.curve(comparison, m))) for m in MEASURES],
         split=_split(comparison),
         cost=_cost(comparison),
-        versions=", ".join(f"{name} {number}" for name, number in versions().items()),
+        versions=", ".join(f"{name} {version}" for name, version in versions().items()),
     )
 
 
@@ -48,20 +50,28 @@ def _class(row: ClassRow) -> dict[str, object]:
     return {
         "name": row.name,
         "share": f"{100 * row.share:.1f}",
-        "labels": [f"{value.mean:g}" if value.margin is None else f"{value.mean:.1f}" for value in row.labels],
+        "labels": [
+            f"{value.mean:g}" if value.margin is None else f"{value.mean:.1f}" for value in row.labels
+        ],
         "accuracy": [number(value._replace(mean=100 * value.mean, margin=None), 1) for value in row.accuracy],
     }
 
 
 def _seeds(comparison: Comparison) -> str:
     seeds = comparison.settings.seeds
-    return f"1 run, seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} runs, seeds {seeds[0]} to {seeds[-1]}"
+    return (
+        f"1 run, seed {seeds[0]}"
+        if len(seeds) == 1
+        else f"{len(seeds)} runs, seeds {seeds[0]} to {seeds[-1]}"
+    )
 
 
 def _split(comparison: Comparison) -> str:
     dataset = comparison.dataset
     test = f"{len(dataset.test):,} test nodes, the same in every run; validation drawn by the seed"
-    return f"{test}; in proportion, because the graph is small" if is_scaled(dataset.graph.num_nodes) else test
+    return (
+        f"{test}; in proportion, because the graph is small" if is_scaled(dataset.graph.num_nodes) else test
+    )
 
 
 def _cost(comparison: Comparison) -> str:

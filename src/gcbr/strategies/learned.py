@@ -23,7 +23,7 @@ class Learned:
 
     def select(self, view: View) -> int:
         states = state_columns(situation(self._facts, view), self._columns)
-        scores = self._policy.actor(view.graph.propagation, states)[0]
+        scores = self._policy.scores(view.graph.propagation, states)[0]
         return int(view.candidates[scores[view.candidates].argmax()])
 
 

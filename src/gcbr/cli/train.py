@@ -1,0 +1,136 @@
+"""`gcbr train`: teaches a policy on labeled graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gcbr.cli import console, progress
+
+if TYPE_CHECKING:
+    from gcbr.checkpoints import PolicyCard
+
+EXAMPLE = "Example: [bold]gcbr train cora --method gcbr++ --out my-policy.safetensors[/bold]"
+
+
+def train(
+    sources: Annotated[
+        list[str], typer.Argument(help="Labeled graphs to train on, one after another in turn.")
+    ] = ["cora"],  # noqa: B006 (typer reads it; nobody changes it)
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The policy; its log and checkpoint stand beside it.")
+    ] = Path("policy.safetensors"),
+    method: Annotated[str, typer.Option(metavar="NAME", help="gcbr or gcbr++.")] = "gcbr++",
+    episodes: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Episodes, each one pass of all parallel games.")
+    ] = 4000,
+    budget: Annotated[int, typer.Option(min=1, metavar="B", help="Labels in a game.")] = 35,
+    parallel: Annotated[int, typer.Option(min=1, metavar="E", help="Games played side by side.")] = 5,
+    update_every: Annotated[int, typer.Option(min=1, metavar="F", help="Steps between two updates.")] = 7,
+    alpha: Annotated[
+        float, typer.Option(min=0, max=1, help="Weight of performance gain against class diversity.")
+    ] = 0.5,
+    eta: Annotated[
+        float | None,
+        typer.Option(min=0, help="Penalty for majority classes. \\[default: the method's]", show_default=False),
+    ] = None,
+    discount: Annotated[float, typer.Option(min=0, max=1, help="Weight of the next step's value.")] = 0.9,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of weights and games.")] = 0,
+    features: Annotated[
+        str, typer.Option(metavar="RULE", help="Feature scaling: default or paper.")
+    ] = "default",
+    keep_every: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Keep a copy of the policy every N episodes as well."),
+    ] = None,
+    checkpoint_seconds: Annotated[
+        float, typer.Option(min=0, metavar="S", help="Time between two checkpoints.")
+    ] = 30.0,
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder of raw datasets. \\[default: GCBR_DATA, or a cache]"),
+    ] = None,
+    tensorboard: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Log for TensorBoard as well.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a line.")] = False,
+    threads: Annotated[int, typer.Option(min=1, metavar="N", help="Threads; one is fastest.")] = 1,
+) -> None:
+    """Train a policy; a run that was stopped, or killed, goes on where it stood."""
+    import torch
+
+    from gcbr.datasets import load_dataset
+    from gcbr.engine.memory import keep_freed_memory
+    from gcbr.environment import EnvConfig
+    from gcbr.trainer import TrainConfig
+    from gcbr.training import env_config, train_policy
+
+    torch.set_num_threads(threads)
+    keep_freed_memory()
+    env = env_config(method, EnvConfig(budget=budget, episodes=parallel), alpha, eta)
+    config = TrainConfig(episodes=episodes, update_every=update_every, discount=discount, seed=seed)
+    with progress.downloads() as downloads:
+        datasets = [
+            load_dataset(name, data_dir=data, features=features, progress=downloads.report)
+            for name in sources
+        ]
+    writer = _writer(tensorboard)
+    with progress.training(episodes) as bar:
+
+        def played(trainer: Any) -> None:
+            bar.played(trainer.episode, trainer.curve)
+            for key, value in trainer.curve[-1].items():
+                writer.add_scalar(key, value, trainer.episode)
+
+        card = train_policy(
+            datasets,
+            method,
+            env,
+            config,
+            out,
+            checkpoint_seconds=checkpoint_seconds,
+            keep_every=keep_every,
+            on_episode=played,
+        )
+    writer.close()
+    _show(card, out, json)
+
+
+class _NoWriter:
+    """Stands in where no log for TensorBoard is wanted."""
+
+    def add_scalar(self, key: str, value: float, episode: int) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def _writer(folder: Path | None) -> Any:
+    if folder is None:
+        return _NoWriter()
+    from gcbr.errors import InputError
+
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise InputError("--tensorboard needs an extra: pip install 'gcbr[track]'") from None
+    return SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
+
+
+def _show(card: PolicyCard, out: Path, as_json: bool) -> None:
+    end = card.curve[-1]
+    if as_json:
+        from dataclasses import asdict
+        from json import dumps
+
+        print(dumps({"policy": str(out), **asdict(card)}))
+        return
+    console.results().print(
+        f"{out}: {card.method} after {card.episodes} episodes on {', '.join(card.sources)}; last "
+        f"episodes: reward {end['reward']:.2f}, Macro-F1 {100 * end['macro_f1']:.1f}, "
+        f"imbalance ratio {end['imbalance_ratio']:.2f}, policy entropy {end['entropy']:.2f}",
+        soft_wrap=True,
+    )

@@ -1,0 +1,51 @@
+"""ANRMAB (Gao et al. 2018, "Active Discriminative Network Representation Learning").
+
+AGE's three criteria as the arms of a bandit with expert advice (EXP4). Each arm proposes a distribution over
+the candidates, and the node is drawn from their mixture. An answer that the classifier foresaw rewards the
+arms that had proposed its node, in proportion to how much more than the mixture they had.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from gcbr.graph import Graph
+from gcbr.strategies.criteria import CRITERIA, Criteria
+from gcbr.view import View
+
+SHARPNESS = 20.0  # an arm proposes softmax(sharpness * percentile)
+
+
+class ANRMAB:
+    """Drawn from a mixture of three criteria, whose shares follow the answers."""
+
+    def __init__(self, graph: Graph, budget: int, rng: torch.Generator) -> None:
+        num_arms = len(CRITERIA)
+        self._criteria = Criteria(graph)
+        self._floor = min(1 / num_arms, math.sqrt(math.log(num_arms) / (num_arms * budget)))
+        self._log_weights = torch.zeros(num_arms)
+
+    @property
+    def arm_probabilities(self) -> Tensor:
+        """The share of each arm in the mixture, none below the floor."""
+        num_arms = len(CRITERIA)
+        return (1 - num_arms * self._floor) * self._log_weights.softmax(0) + self._floor
+
+    def select(self, view: View) -> int:
+        mixture = self.arm_probabilities @ self._proposals(view)
+        return int(view.candidates[torch.multinomial(mixture, 1, generator=view.rng)])
+
+    def observe(self, view: View, node: int, cls: int) -> None:
+        if not view.labels:  # nothing was predicted yet, so nothing can have been foreseen
+            return
+        foreseen = int(view.prediction.probabilities[node].argmax()) == cls
+        proposed = self._proposals(view)[:, view.candidates == node].squeeze(1)  # [num_arms]
+        reward = foreseen * proposed / (self.arm_probabilities @ proposed)
+        self._log_weights = self._log_weights + self._floor / 2 * reward
+
+    def _proposals(self, view: View) -> Tensor:
+        """[num_arms, num_candidates], each row summing to 1."""
+        return (SHARPNESS * self._criteria(view)[:, view.candidates]).softmax(1)

@@ -1,0 +1,24 @@
+"""CoreSet (Sener, Savarese 2018, "Active Learning for Convolutional Neural Networks"): greedy k-center."""
+
+from __future__ import annotations
+
+import torch
+
+from gcbr import scores
+from gcbr.graph import Graph
+from gcbr.strategies.choice import highest
+from gcbr.view import View
+
+
+class CoreSet:
+    """The node whose embedding is farthest from every labeled one; the most average node to begin with."""
+
+    def __init__(self, graph: Graph, budget: int, rng: torch.Generator) -> None:
+        pass
+
+    def select(self, view: View) -> int:
+        embeddings = view.prediction.embeddings
+        taken = torch.tensor([*view.labels.nodes, *view.pending], dtype=torch.long)
+        if len(taken) == 0:
+            return highest(view, -(embeddings - embeddings.mean(0)).norm(dim=1))
+        return highest(view, scores.distance_to_nearest(embeddings, taken))

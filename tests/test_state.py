@@ -1,0 +1,304 @@
+"""The columns of the state on graphs one can draw, every number worked out on paper."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from gcbr.engine.gcn import GCNConfig, Prediction
+from gcbr.engine.matrix import Csr, Dense
+from gcbr.environment import EnvConfig, LabelingEnv
+from gcbr.graph import Dataset, Graph, Labels
+from gcbr.seeding import generator
+from gcbr.state import (
+    CRITERIA,
+    GCBR_COLUMNS,
+    GCBR_PLUS_COLUMNS,
+    KNOWN_COLUMNS,
+    GraphFacts,
+    Situation,
+    state_columns,
+)
+from gcbr.strategies.learned import situation
+from gcbr.view import View
+
+ROOT_HALF = 0.5**0.5
+
+
+def view(
+    graph: Graph,
+    probabilities: Tensor,
+    labels: Labels | None = None,
+    pending: tuple[int, ...] = (),
+    budget: int = 8,
+) -> View:
+    labels = labels or Labels()
+    taken = {*labels.nodes, *pending}
+    return View(
+        graph=graph,
+        labels=labels,
+        candidates=torch.tensor([node for node in range(graph.num_nodes) if node not in taken]),
+        prediction=Prediction(probabilities, torch.zeros(graph.num_nodes, 1)),
+        counts=labels.counts(probabilities.shape[1]).float() + probabilities[list(pending)].sum(0),
+        pending=pending,
+        budget=budget,
+        rng=generator(0),
+    )
+
+
+def column(name: str, shown: View) -> list[float]:
+    built = state_columns(situation(GraphFacts(shown.graph), shown), (*CRITERIA, name))
+    return built[0, :, -1].tolist()  # type: ignore[no-any-return]
+
+
+# Four classes for the barbell. Its entropies: two of four classes are one bit of two, so 1/2.
+GUESSES = torch.tensor(
+    [
+        [0.25, 0.25, 0.25, 0.25],
+        [0.5, 0.5, 0.0, 0.0],
+        [1.0, 0.0, 0.0, 0.0],
+        [0.0, 0.5, 0.0, 0.5],
+        [0.0, 0.0, 1.0, 0.0],
+        [0.5, 0.25, 0.25, 0.0],
+    ]
+)
+# Nodes 2 and 3 are told class 0, node 4 class 1, whatever the classifier believes: counts 2, 1, 0, 0.
+TOLD = Labels((2, 4, 3), (0, 1, 0))
+
+
+def test_centrality_is_the_percentile_of_pagerank(barbell: Graph, star: Graph):
+    # The star's middle has four nodes below it and half of itself; the leaves are half of four.
+    assert column("centrality", view(star, torch.full((5, 2), 0.5))) == pytest.approx([0.9] + [0.4] * 4)
+    # The barbell's ends of the bar are alike, and above the four other corners, which are alike too.
+    expected = [1 / 3, 1 / 3, 5 / 6, 5 / 6, 1 / 3, 1 / 3]
+    assert column("centrality", view(barbell, GUESSES)) == pytest.approx(expected)
+
+
+def test_centrality_does_not_change_with_the_answers(barbell: Graph):
+    before, after = view(barbell, GUESSES), view(barbell, GUESSES, TOLD, pending=(5,))
+    assert column("centrality", before) == column("centrality", after)
+
+
+def test_uncertainty_is_the_entropy_of_the_prediction(barbell: Graph):
+    # 1/2, 1/4, 1/4 is 1/2 + 1/2 + 1/2 bits of two.
+    assert column("uncertainty", view(barbell, GUESSES)) == pytest.approx([1, 0.5, 0, 0.5, 0, 0.75])
+
+
+def test_uncertainty_of_a_labeled_node_is_still_its_prediction_s(barbell: Graph):
+    shown = view(barbell, GUESSES, TOLD, pending=(0,))
+    assert column("uncertainty", shown) == pytest.approx([1, 0.5, 0, 0.5, 0, 0.75])
+
+
+def test_class_diversity_reads_answers_where_there_are_some(barbell: Graph):
+    # A label of class 0 weighs 1/2, of any other class 1. Nodes 2, 3 and 4 go by their answers.
+    expected = [0.875, 0.75, 0.5, 0.5, 1.0, 0.75]
+    assert column("class_diversity", view(barbell, GUESSES, TOLD)) == pytest.approx(expected)
+
+
+def test_selectivity_marks_the_labeled_nodes(barbell: Graph):
+    assert column("selectivity", view(barbell, GUESSES, TOLD)) == [0, 0, 1, 1, 1, 0]
+
+
+def test_majority_score_reads_answers_where_there_are_some(barbell: Graph):
+    # A budget of 8 gives each of four classes a share of 2: class 0 has it.
+    assert column("majority_score", view(barbell, GUESSES, TOLD)) == pytest.approx([0.25, 0.5, 1, 1, 0, 0.5])
+    # A budget of 4 gives a share of 1: classes 0 and 1 have it.
+    shown = view(barbell, GUESSES, TOLD, budget=4)
+    assert column("majority_score", shown) == pytest.approx([0.5, 1, 1, 1, 1, 0.75])
+    # And one of 12 a share of 3, which none has.
+    assert column("majority_score", view(barbell, GUESSES, TOLD, budget=12)) == [0] * 6
+
+
+def test_criteria_similarity_is_the_distance_to_the_nearest_labeled_node(star: Graph):
+    # Nothing but selectivity, centrality and certainty differ. Labeled: the middle (centrality 0.9, certain)
+    # and leaf 1 (0.4, uncertain), both of class 0, so that diversity is 1/2 where class 0 is certain.
+    guesses = torch.tensor([[1.0, 0.0], [0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    shown = view(star, guesses, Labels((0, 1), (0, 0)))
+    assert column("class_diversity", shown) == pytest.approx([0.5, 0.5, 0.5, 1.0, 0.75])
+    # Node 2 to node 0: (0.5, 0, 0, 1); to node 1: (0, 1, 0, 1). The first is nearer.
+    # Node 3 to node 0: (0.5, 0, 0.5, 1); to node 1: (0, 1, 0.5, 1).
+    # Node 4 to node 0: (0.5, 1, 0.25, 1); to node 1: (0, 0, 0.25, 1).
+    expected = [0, 0, 1.25**0.5, 1.5**0.5, 1.0625**0.5]
+    assert column("criteria_similarity", shown) == pytest.approx(expected, abs=1e-6)
+
+
+def test_before_the_first_label_nothing_but_centrality_tells_nodes_apart(barbell: Graph):
+    uniform = torch.full((6, 4), 0.25)
+    shown = situation(GraphFacts(barbell), view(barbell, uniform))
+    assert shown.labeled.shape == (1, 0)
+    assert shown.answers.shape == (1, 0, 4)
+    built = dict(zip(GCBR_PLUS_COLUMNS, state_columns(shown, GCBR_PLUS_COLUMNS)[0].T.tolist(), strict=True))
+    assert built.pop("centrality") == pytest.approx([1 / 3, 1 / 3, 5 / 6, 5 / 6, 1 / 3, 1 / 3])
+    assert built == {
+        "uncertainty": [1.0] * 6,
+        "class_diversity": [1.0] * 6,
+        "selectivity": [0.0] * 6,
+        "criteria_similarity": [0.0] * 6,
+        "majority_score": [0.0] * 6,
+    }
+
+
+def test_while_a_single_class_is_known_every_node_is_uncertain(star: Graph):
+    shown = view(star, torch.ones(5, 1), Labels((1, 2), (0, 0)), budget=4)
+    assert column("uncertainty", shown) == [1.0] * 5
+    assert column("class_diversity", shown) == [0.5] * 5
+    assert column("majority_score", shown) == [0.0] * 5  # its share is the whole budget
+
+
+# --- Nodes chosen and not answered yet ------------------------------------------------------------------
+
+
+def test_a_pending_node_counts_as_labeled_with_its_predicted_distribution(barbell: Graph):
+    # Told: node 2, class 0. Pending: node 3, half class 1 and half class 3, and node 0, a quarter of each.
+    shown = view(barbell, GUESSES, Labels((2,), (0,)), pending=(3, 0), budget=4)
+    given = situation(GraphFacts(barbell), shown)
+    assert given.labeled.tolist() == [[2, 3, 0]]
+    assert given.answers.tolist() == [[[1, 0, 0, 0], [0, 0.5, 0, 0.5], [0.25] * 4]]
+    assert given.counts.tolist() == [[1.25, 0.75, 0.25, 0.75]]
+    assert given.counts.tolist() == given.answers.sum(1).tolist()
+    assert column("selectivity", shown) == [1, 0, 1, 1, 0, 0]
+    # Only class 0 has more than one label: it weighs 1 / 1.25 = 0.8, the others 1.
+    assert column("class_diversity", shown) == pytest.approx([0.95, 0.9, 0.8, 1.0, 1.0, 0.9])
+    # The share is 1, which class 0 alone has reached.
+    assert column("majority_score", shown) == pytest.approx([0.25, 0.5, 1, 0, 0, 0.5])
+
+
+def test_criteria_similarity_is_measured_to_pending_nodes_as_well(star: Graph):
+    certain = torch.tensor([[1.0, 0.0]]).expand(5, -1)
+    shown = view(star, certain, Labels((0,), (0,)), pending=(1,))
+    # Two of class 0 (one told, one expected): diversity is 1/2 everywhere, and leaf 1 is like the others
+    # but for selectivity. To the middle the distance would be the root of 1.25.
+    assert column("criteria_similarity", shown) == pytest.approx([0, 0, 1, 1, 1], abs=1e-6)
+
+
+# --- Several games at once ------------------------------------------------------------------------------
+
+
+def test_two_games_stand_side_by_side_without_touching(barbell: Graph):
+    views = [
+        view(barbell, GUESSES, Labels((2, 4), (0, 1))),
+        view(barbell, GUESSES.flip(0), Labels((5, 0), (3, 3))),
+    ]
+    facts = GraphFacts(barbell)
+    alone = [situation(facts, shown) for shown in views]
+    together = Situation(
+        facts=facts,
+        probabilities=torch.cat([one.probabilities for one in alone]),
+        labeled=torch.cat([one.labeled for one in alone]),
+        answers=torch.cat([one.answers for one in alone]),
+        counts=torch.cat([one.counts for one in alone]),
+        budget=8,
+    )
+    both = state_columns(together, GCBR_PLUS_COLUMNS)
+    assert both.shape == (2, 6, 6)
+    for game, one in zip(both, alone, strict=True):
+        torch.testing.assert_close(game, state_columns(one, GCBR_PLUS_COLUMNS)[0])
+    diversity, majority = (both[..., GCBR_PLUS_COLUMNS.index(c)] for c in ("class_diversity", "majority_score"))
+    # One label of class 0 and one of class 1: every class weighs 1.
+    assert diversity[0].tolist() == pytest.approx([1] * 6)
+    assert majority[0].tolist() == [0] * 6
+    # Two labels of class 3, which only node 2 (half) and the labeled nodes are of.
+    assert diversity[1].tolist() == pytest.approx([0.5, 1, 0.75, 1, 1, 0.5])
+    assert majority[1].tolist() == pytest.approx([1, 0, 0.5, 0, 0, 1])
+
+
+# --- Which columns, in which order ----------------------------------------------------------------------
+
+
+def test_the_paper_s_columns_in_the_paper_s_order():
+    assert GCBR_COLUMNS == (
+        "centrality",
+        "uncertainty",
+        "class_diversity",
+        "selectivity",
+        "criteria_similarity",
+    )
+    assert GCBR_PLUS_COLUMNS == (*GCBR_COLUMNS, "majority_score")
+
+
+def test_columns_come_in_the_order_they_are_named(barbell: Graph):
+    shown = situation(GraphFacts(barbell), view(barbell, GUESSES, TOLD))
+    order = ("majority_score", "criteria_similarity", *CRITERIA)
+    whole, turned = state_columns(shown, GCBR_PLUS_COLUMNS), state_columns(shown, order)
+    for place, name in enumerate(order):
+        assert torch.equal(turned[..., place], whole[..., GCBR_PLUS_COLUMNS.index(name)])
+
+
+def test_a_column_left_out_is_no_part_of_the_similarity_either(star: Graph):
+    # As above, without selectivity: node 2 is 0.5 from the middle, node 4 a quarter from leaf 1.
+    guesses = torch.tensor([[1.0, 0.0], [0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    shown = situation(GraphFacts(star), view(star, guesses, Labels((0, 1), (0, 0))))
+    columns = tuple(name for name in GCBR_COLUMNS if name != "selectivity")
+    assert state_columns(shown, columns).shape == (1, 5, 4)
+    expected = [0, 0, 0.5, ROOT_HALF, 0.25]
+    assert state_columns(shown, columns)[0, :, -1].tolist() == pytest.approx(expected, abs=1e-6)
+
+
+# --- Symmetry -------------------------------------------------------------------------------------------
+
+
+def renumbered(graph: Graph, new_id: Tensor) -> Graph:
+    """The same graph, where node `v` is called `new_id[v]`."""
+    entries = graph.adjacency
+    rows, columns = new_id[entries.row_of_entry], new_id[entries.indices.long()]
+    x = torch.empty_like(graph.x.to_dense())
+    x[new_id] = graph.x.to_dense()
+    return Graph("renumbered", Csr.from_entries(rows, columns, entries.values, entries.shape), Dense(x))
+
+
+@pytest.mark.parametrize("name", KNOWN_COLUMNS)
+def test_renumbering_the_nodes_renumbers_the_column(name: str, skewed: Dataset):
+    graph, rng = skewed.graph, generator(3)
+    new_id = torch.randperm(graph.num_nodes, generator=rng)
+    guesses = torch.randn(graph.num_nodes, 3, generator=rng).softmax(-1)
+    guesses_there = torch.empty_like(guesses)
+    guesses_there[new_id] = guesses
+    told, pending = (5, 90, 17, 120, 33), (8, 199)
+    here = view(graph, guesses, Labels(told, (0, 2, 2, 1, 2)), pending, budget=9)
+    there = view(
+        renumbered(graph, new_id),
+        guesses_there,
+        Labels(tuple(new_id[list(told)].tolist()), (0, 2, 2, 1, 2)),
+        tuple(new_id[list(pending)].tolist()),
+        budget=9,
+    )
+    expected = torch.empty(graph.num_nodes)
+    expected[new_id] = torch.tensor(column(name, here))
+    torch.testing.assert_close(torch.tensor(column(name, there)), expected, atol=1e-5, rtol=0)
+    assert expected.unique().numel() > 1
+
+
+# --- Training and use -----------------------------------------------------------------------------------
+
+
+def test_training_and_use_build_the_same_state(skewed: Dataset):
+    """The environment's state, and the one that a strategy builds from a view of the same moment."""
+    env = LabelingEnv(
+        skewed,
+        EnvConfig(budget=9, episodes=2, columns=GCBR_PLUS_COLUMNS, classifier=GCNConfig(hidden=8)),
+    )
+    state = env.reset(generator(5))
+    for _ in range(8):
+        for game in range(2):
+            nodes = tuple(env.labeled[game].tolist())
+            labels = Labels(nodes, tuple(skewed.y[list(nodes)].tolist()))
+            shown = view(skewed.graph, env._probabilities[game], labels, budget=9)
+            used = state_columns(situation(GraphFacts(skewed.graph), shown), GCBR_PLUS_COLUMNS)[0]
+            torch.testing.assert_close(used, state.features[game], atol=2e-6, rtol=0)
+        first = state.is_candidate.float().argmax(1)
+        state = env.step(first).state
+    assert env.counts.max() > 3  # so that the majority score was put to the test
+
+
+def test_a_state_holds_no_answer_that_was_not_given(skewed: Dataset):
+    """Other answers to the nodes nobody asked: the same first state, and the same after the same labels."""
+    nodes = torch.tensor([[3], [4]])
+    other = skewed.y.roll(1)
+    other[nodes] = skewed.y[nodes]
+    config = EnvConfig(budget=9, episodes=2, columns=GCBR_PLUS_COLUMNS, classifier=GCNConfig(hidden=8))
+    games = [LabelingEnv(dataset, config) for dataset in (skewed, replace(skewed, y=other))]
+    first = [env.reset(generator(5)).features for env in games]
+    assert torch.equal(first[0], first[1])
+    second = [env.step(nodes[:, 0]).state.features for env in games]
+    assert torch.equal(second[0], second[1])
