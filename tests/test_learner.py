@@ -141,7 +141,10 @@ def test_each_node_of_a_batch_counts_as_labeled_with_its_prediction(barbell: Gra
     assert [view.candidates.tolist() for view in views] == [[1, 2, 3, 4, 5], [2, 3, 4, 5], [3, 4, 5]]
     assert [view.counts.tolist() for view in views] == [[1, 0], [1.5, 0.5], [2, 1]]
     assert all(view.labels == Labels((0,), (0,)) for view in views)
-    drawn = [torch.rand(1, generator=view.rng).item() for view in views]
+    # Each has a generator of its own: what one choice draws is nothing to the next.
+    drawn = [torch.rand(1, generator=view.rng).item() for view in reversed(views)]
+    assert learner.ask(3) == [1, 2, 3]
+    assert [torch.rand(1, generator=view.rng).item() for view in views[3:]] == drawn[::-1]
     assert len(set(drawn)) == 3
 
 
@@ -360,7 +363,7 @@ class Histories(RuleBasedStateMachine):
         self.settings = {"budget": 7, "seed": seed, "classes": classes, "candidates": CANDIDATES}
         self.learner, self.strategy = self.fresh()
         self.answers: dict[int, str] = {}
-        self.first_answers: list[int] = []
+        self.first_answers: list[int] = []  # every node ever answered, in order
         self.skipped: set[int] = set()
 
     def fresh(self) -> tuple[ActiveLearner, Recorded]:
@@ -380,6 +383,15 @@ class Histories(RuleBasedStateMachine):
         self.skipped.discard(node)
         if node not in self.first_answers:
             self.first_answers.append(node)
+
+    @precondition(lambda self: set(self.first_answers) - set(self.answers))
+    @rule(data=st.data(), label=st.sampled_from("xyz"))
+    def tell_again(self, data: st.DataObject, label: str) -> None:
+        node = data.draw(st.sampled_from(sorted(set(self.first_answers) - set(self.answers))))
+        self.learner.prediction()
+        self.learner.tell(node, label)
+        self.answers[node] = label
+        self.skipped.discard(node)
 
     @precondition(lambda self: self.open)
     @rule(data=st.data())
@@ -443,7 +455,7 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(deadline=None, derandomize=True, max_examples=60, stateful_step_count=25)
+TestHistories.settings = settings(deadline=None, derandomize=True, max_examples=100, stateful_step_count=25)
 
 
 def test_a_withdrawn_answer_told_again_takes_its_old_place(barbell: Graph):

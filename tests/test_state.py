@@ -194,7 +194,9 @@ def test_two_games_stand_side_by_side_without_touching(barbell: Graph):
     assert both.shape == (2, 6, 6)
     for game, one in zip(both, alone, strict=True):
         torch.testing.assert_close(game, state_columns(one, GCBR_PLUS_COLUMNS)[0])
-    diversity, majority = (both[..., GCBR_PLUS_COLUMNS.index(c)] for c in ("class_diversity", "majority_score"))
+    diversity, majority = (
+        both[..., GCBR_PLUS_COLUMNS.index(c)] for c in ("class_diversity", "majority_score")
+    )
     # One label of class 0 and one of class 1: every class weighs 1.
     assert diversity[0].tolist() == pytest.approx([1] * 6)
     assert majority[0].tolist() == [0] * 6
@@ -214,7 +216,7 @@ def test_the_paper_s_columns_in_the_paper_s_order():
         "selectivity",
         "criteria_similarity",
     )
-    assert GCBR_PLUS_COLUMNS == (*GCBR_COLUMNS, "majority_score")
+    assert (*GCBR_COLUMNS, "majority_score") == GCBR_PLUS_COLUMNS
 
 
 def test_columns_come_in_the_order_they_are_named(barbell: Graph):

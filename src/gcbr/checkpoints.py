@@ -1,15 +1,13 @@
 """Policies and training checkpoints on disk: one safetensors file each, its JSON in the header.
 
-One file is written under a temporary name and renamed, so it is whole or it is not there; a digest of the
-tensors stands in the header, so a damaged file is refused. Nothing is ever pickled.
+One file is written under a temporary name and renamed, so it is whole or it is not there; digests of the
+tensors and of the JSON stand in the header, so a damaged file is refused. Nothing is ever pickled.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +19,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from gcbr.errors import InputError
+from gcbr.files import write_atomically
 from gcbr.policy import Policy
 from gcbr.state import KNOWN_COLUMNS
 
@@ -57,9 +56,10 @@ def load_policy(path: Path) -> tuple[Policy, PolicyCard]:
             f"{path} was trained on columns this version does not know: {', '.join(unknown)}; "
             f"it knows {', '.join(KNOWN_COLUMNS)}"
         )
-    policy = Policy(len(card.columns), card.width)
+    with torch.device("meta"):  # weights of its own would be drawn from the global generator
+        policy = Policy(len(card.columns), card.width)
     try:
-        policy.load_state_dict(tensors)
+        policy.load_state_dict(tensors, assign=True)
     except RuntimeError:
         raise InputError(f"{path} does not hold the weights its header describes") from None
     return policy.requires_grad_(False), card
@@ -67,27 +67,14 @@ def load_policy(path: Path) -> tuple[Policy, PolicyCard]:
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> None:
     stored = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
-    write_atomically(path, save(stored, {"gcbr": json.dumps(header), "sha256": _digest(stored)}))
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """A reader, or a process killed at any moment, sees the old file or the new one, whole."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    text = json.dumps(header)
+    digests = {"sha256": _digest(stored), "header_sha256": _header_digest(text, stored)}
+    write_atomically(path, save(stored, {"gcbr": text, **digests}))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
-        with safe_open(path, "pt") as file:  # type: ignore[no-untyped-call]
+        with safe_open(path, "pt") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     except FileNotFoundError:
@@ -98,12 +85,22 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         raise InputError(f"{path} was not written by gcbr")
     if metadata.get("sha256") != _digest(tensors):
         raise InputError(f"{path} is damaged: its weights do not match the digest in its header")
-    return tensors, json.loads(metadata["gcbr"])
+    text = metadata["gcbr"]
+    digest = _header_digest(text, tensors)
+    if metadata.get("header_sha256", digest) != digest:
+        raise InputError(f"{path} is damaged: its header does not match its digest")
+    return tensors, json.loads(text)
 
 
 def fingerprint(policy: Policy) -> str:
     """A short name for exactly these weights."""
     return _digest(policy.state_dict())[:12]
+
+
+def _header_digest(text: str, tensors: Mapping[str, Tensor]) -> str:
+    """Of the JSON and of what safetensors itself notes of each tensor."""
+    notes = [f"{name} {tensors[name].dtype} {list(tensors[name].shape)}" for name in sorted(tensors)]
+    return hashlib.sha256("\n".join([text, *notes]).encode()).hexdigest()
 
 
 def _digest(tensors: Mapping[str, Tensor]) -> str:

@@ -11,9 +11,10 @@ from torch import Tensor
 
 from gcbr import metrics, rewards
 from gcbr.engine.gcn import BatchedGCN, GCNConfig
+from gcbr.errors import InputError
 from gcbr.graph import Dataset
 from gcbr.rewards import RewardConfig
-from gcbr.splits import redraw_split
+from gcbr.splits import redraw_split, split_sizes
 from gcbr.state import GCBR_COLUMNS, GraphFacts, Situation, state_columns
 
 
@@ -42,6 +43,12 @@ class LabelingEnv:
     """`reset` deals new games (splits, classifiers); `step` labels one node in each."""
 
     def __init__(self, dataset: Dataset, config: EnvConfig) -> None:
+        num_askable = dataset.graph.num_nodes - sum(split_sizes(dataset.graph.num_nodes))
+        if not 1 <= config.budget <= num_askable:
+            raise InputError(
+                f"the budget is {config.budget}; a game on graph '{dataset.graph.name}' has {num_askable} "
+                "nodes to ask beside its test and validation nodes"
+            )
         self.config = config
         self.propagation = dataset.graph.propagation
         self._dataset = dataset

@@ -43,14 +43,15 @@ def encode(encoders: list[GraphEncoder], propagation: Csr, states: Tensor) -> Te
     propagated = propagation.matmul(by_node.flatten(1)).view(-1, states.shape[2])
     first = torch.cat([encoder.first.weight for encoder in encoders])
     hidden = torch.addmm(torch.cat([encoder.first.bias for encoder in encoders]), propagated, first.T).relu()
-    second = torch.block_diag(*[encoder.second.weight for encoder in encoders])
-    mixed = _Propagate.apply((hidden @ second.T).view(len(by_node), -1), propagation)
+    second: Tensor = torch.block_diag(*[encoder.second.weight for encoder in encoders])  # type: ignore[no-untyped-call]
+    weighed = (hidden @ second.T).view(len(by_node), -1)
+    mixed: Tensor = _Propagate.apply(weighed, propagation)  # type: ignore[no-untyped-call]
     bias = torch.stack([encoder.second.bias for encoder in encoders])
     return (mixed.view(*by_node.shape[:2], *bias.shape) + bias).relu()
 
 
 class Policy(nn.Module):
-    """An actor that scores every node, and a critic that values the whole state, each with its own weights."""
+    """An actor that scores every node, and a critic that values the whole state, with weights of its own."""
 
     def __init__(self, num_columns: int, width: int = 8) -> None:
         super().__init__()

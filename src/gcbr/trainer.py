@@ -133,12 +133,16 @@ class Trainer:
                 index, key = name.split(".", 1)
                 state.setdefault(int(index), {})[key] = value.clone()
             optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
-        self._scale.mean, self._scale.variance = tensors["scale.mean"], tensors["scale.variance"]
+        self._scale.mean = tensors["scale.mean"].clone()
+        self._scale.variance = tensors["scale.variance"].clone()
         self.episode, self.curve = episode, list(curve)
 
     def settings(self) -> dict[str, Any]:
         """Everything a result depends on, as plain values."""
-        return {"train": asdict(self.config), "env": asdict(replace(self.env, columns=list(self.env.columns)))}
+        return {
+            "train": asdict(self.config),
+            "env": asdict(replace(self.env, columns=list(self.env.columns))),
+        }
 
 
 def _below(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -9,9 +9,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from gcbr.checkpoints import PolicyCard, read_tensors, save_policy, write_atomically, write_tensors
+from gcbr.checkpoints import PolicyCard, read_tensors, save_policy, write_tensors
 from gcbr.environment import EnvConfig
 from gcbr.errors import InputError
+from gcbr.files import write_atomically
 from gcbr.graph import Dataset
 from gcbr.rewards import RewardConfig
 from gcbr.state import GCBR_COLUMNS, GCBR_PLUS_COLUMNS
@@ -57,21 +58,26 @@ def train_policy(
     """Train, or go on training, the policy that ends up in `out`; its log stands beside it as CSV."""
     if out.exists():
         raise InputError(f"{out} exists already; name another file or remove it")
+    rules = sorted({source.graph.feature_rule for source in sources})
+    if len(rules) > 1:
+        raise InputError(f"sources are scaled by different feature rules: {', '.join(rules)}; choose one")
     trainer = Trainer(sources, env, config)
+    settings = _identity(trainer, method, sources)
     checkpoint = out.with_name(out.name + ".checkpoint")
     if checkpoint.exists():
-        _resume(trainer, checkpoint)
+        _resume(trainer, checkpoint, settings)
     saved_at = time.monotonic()
 
     def after_episode(trainer: Trainer) -> None:
         nonlocal saved_at
-        if time.monotonic() - saved_at >= checkpoint_seconds:
-            _save_checkpoint(trainer, checkpoint)
-            _write_log(trainer, out)
-            saved_at = time.monotonic()
+        # Before the checkpoint: a run killed between the two would go on without its copy.
         if keep_every is not None and trainer.episode % keep_every == 0:
             kept = out.with_name(f"{out.stem}-{trainer.episode}{out.suffix}")
             save_policy(kept, trainer.policy, _card(trainer, method, sources))
+        if time.monotonic() - saved_at >= checkpoint_seconds:
+            _save_checkpoint(trainer, checkpoint, settings)
+            _write_log(trainer, out)
+            saved_at = time.monotonic()
         if on_episode is not None:
             on_episode(trainer)
 
@@ -83,19 +89,37 @@ def train_policy(
     return card
 
 
-def _save_checkpoint(trainer: Trainer, path: Path) -> None:
-    header = {"settings": trainer.settings(), "episode": trainer.episode, "curve": trainer.curve}
+def _identity(trainer: Trainer, method: str, sources: Sequence[Dataset]) -> dict[str, Any]:
+    """What two trainings must agree on for one to go on with the other's checkpoint."""
+    graphs = [source.graph for source in sources]
+    return {
+        "method": method,
+        "features": graphs[0].feature_rule,
+        "sources": [f"{graph.name} ({graph.num_nodes} nodes, {graph.num_edges} edges)" for graph in graphs],
+        **trainer.settings(),
+    }
+
+
+def _save_checkpoint(trainer: Trainer, path: Path, settings: dict[str, Any]) -> None:
+    header = {"settings": settings, "episode": trainer.episode, "curve": trainer.curve}
     write_tensors(path, trainer.tensors(), header)
 
 
-def _resume(trainer: Trainer, path: Path) -> None:
+def _resume(trainer: Trainer, path: Path, settings: dict[str, Any]) -> None:
     tensors, header = read_tensors(path)
-    ours, theirs = _flat(trainer.settings()), _flat(header["settings"])
+    if "settings" not in header:
+        raise InputError(f"{path} is no checkpoint of a training; remove it to start anew")
+    ours, theirs = _flat(settings), _flat(header["settings"])
     # A longer training of the same kind is the same training, gone on with.
-    changed = [key for key in ours if ours[key] != theirs.get(key) and key != "train.episodes"]
+    changed = [key for key in ours | theirs if ours.get(key) != theirs.get(key) and key != "train.episodes"]
     if changed:
-        was = ", ".join(f"{key} was {theirs.get(key)} and is {ours[key]}" for key in changed)
+        was = ", ".join(f"{key} was {theirs.get(key)} and is {ours.get(key)}" for key in changed)
         raise InputError(f"{path} belongs to a training with other settings ({was}); remove it to start anew")
+    if header["episode"] > trainer.config.episodes:
+        raise InputError(
+            f"{path} has played {header['episode']} episodes already, more than the "
+            f"{trainer.config.episodes} asked for; remove it to start anew"
+        )
     trainer.restore(tensors, header["episode"], header["curve"])
 
 
@@ -124,8 +148,8 @@ def binned(curve: Sequence[dict[str, float]], size: int) -> list[dict[str, float
 
 
 def _write_log(trainer: Trainer, out: Path) -> None:
-    rows = [list(trainer.curve[0]), *[list(point.values()) for point in trainer.curve]]
-    text = "".join(",".join(map(str, row)) + "\n" for row in rows)
+    lines = [",".join(trainer.curve[0]), *[",".join(map(str, point.values())) for point in trainer.curve]]
+    text = "".join(f"{line}\n" for line in lines)
     write_atomically(out.with_suffix(".csv"), text.encode())
 
 

@@ -109,7 +109,9 @@ def test_a_matrix_of_no_entries_is_zero(shape: tuple[int, int]):
     empty = from_entries([], shape)
     assert empty.shape == shape
     assert torch.equal(empty.to_dense(), torch.zeros(shape))
-    assert torch.equal(empty.matmul(torch.ones(shape[1], 4)), torch.zeros(shape[0], 4))
+    dense = torch.ones(shape[1], 4, requires_grad=True)
+    assert torch.equal(empty.matmul(dense), torch.zeros(shape[0], 4))
+    assert not torch.autograd.grad(empty.matmul(dense).sum(), dense)[0].any()
     assert torch.equal(empty.transposed_matmul(torch.ones(shape[0], 4)), torch.zeros(shape[1], 4))
     assert empty.transposed.shape == (shape[1], shape[0])
     assert empty.rows(torch.arange(shape[0])).shape == shape

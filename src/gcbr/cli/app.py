@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gcbr.cli import console, data, run, strategies
+from gcbr.cli import console, data, run, strategies, train
 from gcbr.errors import InputError
 
 USER_MISTAKE = 2
@@ -26,6 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run", epilog=run.EXAMPLE)(run.run)
+app.command("train", epilog=train.EXAMPLE)(train.train)
 app.command("strategies", epilog=strategies.EXAMPLE)(strategies.strategies)
 app.add_typer(data.app, name="data")
 

@@ -69,10 +69,12 @@ def run(
     from gcbr import report
     from gcbr.cli import tables
     from gcbr.datasets import load_dataset
+    from gcbr.engine.memory import keep_freed_memory
     from gcbr.simulation import LABELS_PER_CLASS
     from gcbr.strategies import find_strategy
 
     torch.set_num_threads(threads)
+    keep_freed_memory()
     name = strategy or _default_strategy()
     # Mistakes that can be seen now are told now, not after a download or an hour of work.
     find_strategy(name)

@@ -34,7 +34,9 @@ def train(
     ] = 0.5,
     eta: Annotated[
         float | None,
-        typer.Option(min=0, help="Penalty for majority classes. \\[default: the method's]", show_default=False),
+        typer.Option(
+            min=0, help="Penalty for majority classes. \\[default: the method's]", show_default=False
+        ),
     ] = None,
     discount: Annotated[float, typer.Option(min=0, max=1, help="Weight of the next step's value.")] = 0.9,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of weights and games.")] = 0,
@@ -117,7 +119,7 @@ def _writer(folder: Path | None) -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise InputError("--tensorboard needs an extra: pip install 'gcbr[track]'") from None
-    return SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
+    return SummaryWriter(str(folder))
 
 
 def _show(card: PolicyCard, out: Path, as_json: bool) -> None:

@@ -59,7 +59,7 @@ def structure_columns(adjacency: Csr, num_columns: int) -> Tensor:
     """A_hat's best approximation by `num_columns` columns: U S of its truncated SVD."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.linalg import svds
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     a_hat = normalized_adjacency(adjacency)
     matrix = csr_matrix(

@@ -6,12 +6,12 @@ import csv
 import importlib.util
 import io
 import json
-import os
 import re
 import uuid
 from pathlib import Path
 
 from gcbr.errors import InputError
+from gcbr.files import write_atomically
 from gcbr.report.document import as_document
 from gcbr.report.summary import Comparison, Settings
 
@@ -43,9 +43,8 @@ def write_report(folder: Path, comparison: Comparison) -> Path:
         "report.html": page.render(comparison),
     }
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for name, text in contents.items():
-            _write(folder / name, text)
+            write_atomically(folder / name, text.encode())
     except OSError as error:
         raise _cannot_write(folder, error) from error
     return folder / "report.html"
@@ -67,15 +66,6 @@ def labels_csv(comparison: Comparison) -> str:
         for step, (node, cls) in enumerate(zip(run.nodes, run.classes, strict=True), start=1):
             writer.writerow([step, node, dataset.graph.name_of(node), dataset.class_names[cls], run.seed])
     return table.getvalue()
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="")
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _cannot_write(folder: Path, error: OSError) -> InputError:

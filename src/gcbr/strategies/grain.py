@@ -30,16 +30,22 @@ _BLOCK = 256  # references compared with every node at once
 class Grain:
     """The most nodes newly activated, and newly covered by balls around activated ones."""
 
-    def __init__(self, graph: Graph, budget: int, rng: torch.Generator, strong=STRONG, ballsize=1.0, gamma=1.0) -> None:
+    def __init__(
+        self, graph: Graph, budget: int, rng: torch.Generator, strong=STRONG, ballsize=1.0, gamma=1.0
+    ) -> None:
         self._graph = graph
         self._budget = budget
         self._rng = rng
-        self.strong=strong; self.ballsize=ballsize; self.gamma=gamma
+        self.strong = strong
+        self.ballsize = ballsize
+        self.gamma = gamma
 
     def select(self, view: View) -> int:
         taken = torch.zeros(self._graph.num_nodes, 1)
         taken[[*view.labels.nodes, *view.pending]] = 1
-        g=self._newly_reached(self._activated_by, taken) + self.gamma*self._newly_reached(self._covered_by, taken)
+        g = self._newly_reached(self._activated_by, taken) + self.gamma * self._newly_reached(
+            self._covered_by, taken
+        )
         self.last = g[view.candidates].max()
         return highest(view, g)
 

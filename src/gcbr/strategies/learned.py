@@ -14,13 +14,14 @@ from gcbr.view import StrategyFactory, View
 
 
 class Learned:
-    """GCBR, GCBR++ and their relatives: they differ in columns, reward and weights, not in how they choose."""
+    """GCBR, GCBR++ and their relatives: they differ in columns, reward and weights, not in choosing."""
 
     def __init__(self, graph: Graph, policy: Policy, columns: Sequence[str]) -> None:
         self._policy = policy
         self._columns = columns
         self._facts = GraphFacts(graph)
 
+    @torch.no_grad()
     def select(self, view: View) -> int:
         states = state_columns(situation(self._facts, view), self._columns)
         scores = self._policy.scores(view.graph.propagation, states)[0]

@@ -1,0 +1,1 @@
+"""Measurements of the package; nothing in it imports them."""

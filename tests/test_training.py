@@ -1,0 +1,378 @@
+"""Training into a file: killed at any moment it goes on to the same weights, and it learns."""
+
+import csv
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from gcbr import metrics
+from gcbr.checkpoints import load_policy, save_policy
+from gcbr.datasets import SyntheticConfig, synthetic
+from gcbr.engine.gcn import GCNConfig
+from gcbr.environment import EnvConfig, LabelingEnv
+from gcbr.errors import InputError
+from gcbr.graph import Dataset
+from gcbr.policy import Policy
+from gcbr.seeding import generator
+from gcbr.state import GCBR_COLUMNS, GCBR_PLUS_COLUMNS
+from gcbr.trainer import TrainConfig, Trainer
+from gcbr.training import METHODS, binned, env_config, train_policy
+
+BASE = EnvConfig(budget=6, episodes=2, classifier=GCNConfig(hidden=4))
+ENV = env_config("gcbr++", BASE, 0.5, None)
+CONFIG = TrainConfig(episodes=5, update_every=3, width=4, actor_rate=0.01, critic_rate=0.01)
+
+
+def tiny(name: str = "tiny", nodes: int = 40) -> Dataset:
+    shape = SyntheticConfig(nodes=nodes, classes=2, skew=3, degree=4, features=8)
+    return synthetic(shape, seed=0, name=name)
+
+
+class Stop(Exception):
+    """Takes the place of a person's patience."""
+
+
+def stop_after(episode: int):
+    def on_episode(trainer: Trainer) -> None:
+        if trainer.episode == episode:
+            raise Stop
+
+    return on_episode
+
+
+def same_weights(first: Path, second: Path) -> bool:
+    ours, theirs = (load_policy(path)[0].state_dict() for path in (first, second))
+    return all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+# --- What is written ------------------------------------------------------------------------------------
+
+
+def test_the_policy_file_says_how_it_was_trained(tmp_path: Path):
+    out = tmp_path / "new" / "policy.safetensors"
+    given = train_policy([tiny(), tiny("second")], "gcbr++", ENV, CONFIG, out)
+    policy, card = load_policy(out)
+    assert card == given
+    assert (card.method, card.columns, card.width) == ("gcbr++", GCBR_PLUS_COLUMNS, 4)
+    assert (card.features, card.sources, card.episodes) == ("default", ("tiny", "second"), 5)
+    assert card.settings["train"]["update_every"] == 3
+    assert card.settings["env"]["reward"] == {"gain_weight": 0.5, "penalty": 0.05}
+    assert [point["episode"] for point in card.curve] == [5]
+    assert policy.scores(tiny().graph.propagation, torch.rand(1, 40, 6)).shape == (1, 40)
+
+
+def test_the_log_has_a_line_for_every_episode(tmp_path: Path):
+    seen: list[dict[str, float]] = []
+    out = tmp_path / "policy.safetensors"
+    train_policy(
+        [tiny()], "gcbr++", ENV, CONFIG, out, on_episode=lambda trainer: seen.append(trainer.curve[-1])
+    )
+    with open(tmp_path / "policy.csv", newline="", encoding="utf-8") as file:
+        rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
+    assert rows == seen
+    assert [row["episode"] for row in rows] == [1, 2, 3, 4, 5]
+
+
+def test_nothing_but_the_policy_and_its_log_is_left(tmp_path: Path):
+    train_policy([tiny()], "gcbr", ENV, CONFIG, tmp_path / "policy.safetensors", checkpoint_seconds=0)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["policy.csv", "policy.safetensors"]
+
+
+def test_copies_are_kept_on_the_way(tmp_path: Path):
+    train_policy([tiny()], "gcbr++", ENV, CONFIG, tmp_path / "p.safetensors", keep_every=2)
+    assert sorted(path.name for path in tmp_path.glob("*.safetensors")) == [
+        "p-2.safetensors",
+        "p-4.safetensors",
+        "p.safetensors",
+    ]
+    assert load_policy(tmp_path / "p-4.safetensors")[1].episodes == 4
+    # Episode by episode it is the policy of a shorter training.
+    train_policy([tiny()], "gcbr++", ENV, replace(CONFIG, episodes=4), tmp_path / "four.safetensors")
+    assert same_weights(tmp_path / "p-4.safetensors", tmp_path / "four.safetensors")
+
+
+def test_a_run_killed_while_writing_its_checkpoint_has_its_copy_all_the_same(tmp_path: Path, monkeypatch):
+    def fail(*given: object) -> None:
+        raise Stop
+
+    out = tmp_path / "p.safetensors"
+    monkeypatch.setattr("gcbr.training.write_tensors", fail)
+    with pytest.raises(Stop):
+        train_policy([tiny()], "gcbr", ENV, CONFIG, out, checkpoint_seconds=0, keep_every=1)
+    assert load_policy(tmp_path / "p-1.safetensors")[1].episodes == 1
+
+
+def test_the_curve_of_a_policy_file_is_a_mean_over_episodes():
+    curve = [{"episode": n, "reward": float(n * n)} for n in (1, 2, 3, 4, 5)]
+    assert binned(curve, 2) == [
+        {"episode": 2, "reward": 2.5},
+        {"episode": 4, "reward": 12.5},
+        {"episode": 5, "reward": 25.0},
+    ]
+    assert binned([], 2) == []
+
+
+# --- Methods --------------------------------------------------------------------------------------------
+
+
+def test_methods_differ_in_columns_and_penalty():
+    gcbr, plus = (env_config(method, BASE, 0.3, None) for method in ("gcbr", "gcbr++"))
+    assert (gcbr.columns, gcbr.reward.penalty) == (GCBR_COLUMNS, 0.0)
+    assert (plus.columns, plus.reward.penalty) == (GCBR_PLUS_COLUMNS, 0.05)
+    assert gcbr.reward.gain_weight == plus.reward.gain_weight == 0.3
+    assert replace(plus, columns=BASE.columns, reward=BASE.reward) == BASE
+    assert env_config("gcbr++", BASE, 0.5, 0.2).reward.penalty == 0.2
+    assert env_config("gcbr++", BASE, 0.5, 0.0).reward.penalty == 0.0
+
+
+def test_an_unknown_method_is_answered_with_the_list():
+    with pytest.raises(InputError, match=r"unknown method 'gcbr\+'; choose from " + ", ".join(METHODS)[:4]):
+        env_config("gcbr+", BASE, 0.5, None)
+
+
+# --- Refused --------------------------------------------------------------------------------------------
+
+
+def test_a_file_that_exists_is_not_written_over(tmp_path: Path):
+    out = tmp_path / "policy.safetensors"
+    out.write_text("precious")
+    with pytest.raises(
+        InputError, match=r"policy\.safetensors exists already; name another file or remove it"
+    ):
+        train_policy([tiny()], "gcbr", ENV, CONFIG, out)
+    assert out.read_text() == "precious"
+    assert [path.name for path in tmp_path.iterdir()] == ["policy.safetensors"]
+
+
+@pytest.fixture(scope="module")
+def half_done(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The checkpoint of a training stopped after three episodes."""
+    out = tmp_path_factory.mktemp("half") / "policy.safetensors"
+    with pytest.raises(Stop):
+        train_policy([tiny()], "gcbr++", ENV, CONFIG, out, checkpoint_seconds=0, on_episode=stop_after(3))
+    assert not out.exists()
+    return (out.parent / "policy.safetensors.checkpoint").read_bytes()
+
+
+@pytest.fixture
+def out(tmp_path: Path, half_done: bytes) -> Path:
+    (tmp_path / "policy.safetensors.checkpoint").write_bytes(half_done)
+    return tmp_path / "policy.safetensors"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"config": replace(CONFIG, seed=7)}, "train.seed was 0 and is 7"),
+        ({"config": replace(CONFIG, discount=0.5)}, "train.discount was 0.9 and is 0.5"),
+        (
+            {"config": replace(CONFIG, actor_rate=0.1, update_every=2)},
+            "train.update_every was 3 and is 2, train.actor_rate was 0.01 and is 0.1",
+        ),
+        ({"env": replace(ENV, budget=5)}, "env.budget was 6 and is 5"),
+        ({"env": env_config("gcbr++", BASE, 0.25, None)}, "env.reward.gain_weight was 0.5 and is 0.25"),
+        ({"env": env_config("gcbr++", BASE, 0.5, 0.1)}, "env.reward.penalty was 0.05 and is 0.1"),
+        ({"env": replace(ENV, columns=GCBR_COLUMNS)}, "env.columns was .*majority_score"),
+        ({"env": replace(ENV, classifier=GCNConfig(hidden=5))}, "env.classifier.hidden was 4 and is 5"),
+        ({"method": "gcbr"}, r"method was gcbr\+\+ and is gcbr"),
+        ({"sources": [tiny("another")]}, r"sources was \['tiny \(40 .* and is \['another \(40"),
+        (
+            {"sources": [tiny(nodes=41)]},
+            r"sources was \['tiny \(40 nodes, 80 edges.* and is \['tiny \(41 nodes",
+        ),
+        ({"sources": [tiny(), tiny("another")]}, r"sources was \['tiny .*'another"),
+    ],
+)
+def test_a_checkpoint_of_other_settings_is_refused_by_their_names(
+    out: Path, changes, message: str, half_done
+):
+    given = {"sources": [tiny()], "method": "gcbr++", "env": ENV, "config": CONFIG} | changes
+    with pytest.raises(InputError, match=rf"belongs to a training with other settings \(.*{message}"):
+        train_policy(given["sources"], given["method"], given["env"], given["config"], out)
+    assert (out.parent / "policy.safetensors.checkpoint").read_bytes() == half_done
+
+
+def scaled(dataset: Dataset, rule: str) -> Dataset:
+    return replace(dataset, graph=replace(dataset.graph, feature_rule=rule))
+
+
+def test_features_scaled_by_another_rule_are_other_settings(out: Path):
+    with pytest.raises(InputError, match="features was default and is paper"):
+        train_policy([scaled(tiny(), "paper")], "gcbr++", ENV, CONFIG, out)
+
+
+def test_sources_scaled_by_different_rules_are_refused(tmp_path: Path):
+    with pytest.raises(InputError, match="sources are scaled by different feature rules: default, paper"):
+        train_policy([scaled(tiny(), "paper"), tiny()], "gcbr", ENV, CONFIG, tmp_path / "policy")
+
+
+def test_fewer_episodes_than_have_been_played_are_refused(out: Path):
+    with pytest.raises(InputError, match="has played 3 episodes already, more than the 2 asked for"):
+        train_policy([tiny()], "gcbr++", ENV, replace(CONFIG, episodes=2), out)
+
+
+def test_a_damaged_checkpoint_is_refused(out: Path, half_done: bytes):
+    checkpoint = out.parent / "policy.safetensors.checkpoint"
+    checkpoint.write_bytes(half_done[:-5])
+    with pytest.raises(InputError, match=r"policy\.safetensors\.checkpoint is damaged"):
+        train_policy([tiny()], "gcbr++", ENV, CONFIG, out)
+
+
+def test_a_policy_in_a_checkpoint_s_place_is_refused(tmp_path: Path):
+    card = train_policy([tiny()], "gcbr++", ENV, CONFIG, tmp_path / "policy")
+    save_policy(tmp_path / "next.checkpoint", load_policy(tmp_path / "policy")[0], card)
+    with pytest.raises(InputError, match=r"next\.checkpoint is no checkpoint of a training"):
+        train_policy([tiny()], "gcbr++", ENV, CONFIG, tmp_path / "next")
+
+
+def test_a_budget_that_the_graph_has_no_room_for_is_refused(tmp_path: Path):
+    with pytest.raises(InputError, match="the budget is 17; a game on graph 'tiny' has 16 nodes to ask"):
+        train_policy([tiny()], "gcbr", replace(ENV, budget=17), CONFIG, tmp_path / "policy")
+
+
+# --- Going on -------------------------------------------------------------------------------------------
+
+
+def test_a_stopped_training_goes_on_where_it_stood(out: Path, tmp_path: Path):
+    played: list[float] = []
+    train_policy(
+        [tiny()], "gcbr++", ENV, CONFIG, out, on_episode=lambda trainer: played.append(trainer.episode)
+    )
+    assert played == [4, 5]
+    train_policy([tiny()], "gcbr++", ENV, CONFIG, tmp_path / "whole.safetensors")
+    assert same_weights(out, tmp_path / "whole.safetensors")
+    assert out.with_suffix(".csv").read_text() == (tmp_path / "whole.csv").read_text()
+
+
+def test_a_training_may_be_made_longer_on_the_way(out: Path, tmp_path: Path):
+    longer = replace(CONFIG, episodes=7)
+    train_policy([tiny()], "gcbr++", ENV, longer, out)
+    train_policy([tiny()], "gcbr++", ENV, longer, tmp_path / "whole.safetensors")
+    assert same_weights(out, tmp_path / "whole.safetensors")
+    assert load_policy(out)[1] == load_policy(tmp_path / "whole.safetensors")[1]
+
+
+def test_a_training_killed_after_its_last_episode_needs_no_other(out: Path):
+    with pytest.raises(Stop):
+        train_policy([tiny()], "gcbr++", ENV, CONFIG, out, checkpoint_seconds=0, on_episode=stop_after(5))
+    played: list[float] = []
+    card = train_policy(
+        [tiny()], "gcbr++", ENV, CONFIG, out, on_episode=lambda trainer: played.append(trainer.episode)
+    )
+    assert played == []
+    assert card.episodes == 5
+
+
+KILLED = """
+import sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from gcbr.datasets import SyntheticConfig, synthetic
+from gcbr.engine.gcn import GCNConfig
+from gcbr.environment import EnvConfig
+from gcbr.trainer import TrainConfig
+from gcbr.training import env_config, train_policy
+
+shape = SyntheticConfig(nodes=60, classes=3, skew=3, degree=4, features=8)
+env = env_config("gcbr++", EnvConfig(budget=6, episodes=3, classifier=GCNConfig(hidden=8)), 0.5, None)
+config = TrainConfig(episodes=60, update_every=4, actor_rate=0.01, critic_rate=0.01, decay_every=20, seed=3)
+train_policy(
+    [synthetic(shape, seed=0), synthetic(shape, seed=1)], "gcbr++", env, config, Path(sys.argv[1]),
+    checkpoint_seconds=float(sys.argv[2]), keep_every=15,
+    on_episode=lambda trainer: print(trainer.episode, flush=True),
+)
+"""
+
+
+def training_process(out: Path, checkpoint_seconds: float) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", KILLED, str(out), str(checkpoint_seconds)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def killed_training(out: Path, moments: random.Random) -> tuple[int, int]:
+    """The first and the last episode a process told of before it was killed, somewhere inside the next."""
+    with training_process(out, checkpoint_seconds=0) as process:
+        assert process.stdout is not None
+        told = [int(process.stdout.readline()) for _ in range(moments.randrange(1, 12))]
+        time.sleep(moments.uniform(0, 0.03))
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    return told[0], told[-1]
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path: Path):
+    with training_process(tmp_path / "never.safetensors", checkpoint_seconds=1e9) as process:
+        assert process.stdout is not None
+        process.stdout.read()
+    assert process.returncode == 0
+
+    out = tmp_path / "killed" / "often.safetensors"
+    moments = random.Random(os.urandom(8))
+    last = 0
+    for _ in range(3):
+        first, reached = killed_training(out, moments)
+        assert first > last  # it went on, and did not begin anew
+        assert not out.exists()
+        last = reached
+    with training_process(out, checkpoint_seconds=0) as process:
+        assert process.stdout is not None
+        left = process.stdout.read().split()
+    assert process.returncode == 0
+    assert int(left[0]) > last
+    assert left[-1] == "60"
+
+    whole, often = (load_policy(path) for path in (tmp_path / "never.safetensors", out))
+    for name, weight in whole[0].state_dict().items():
+        assert torch.equal(weight, often[0].state_dict()[name]), name
+    assert often[1] == whole[1]  # the curve among it
+    assert out.with_suffix(".csv").read_text() == (tmp_path / "never.csv").read_text()
+    for episode in (15, 30, 45, 60):
+        never = tmp_path / f"never-{episode}.safetensors"
+        assert same_weights(never, out.with_name(f"often-{episode}.safetensors"))
+    assert not out.with_name("often.safetensors.checkpoint").exists()
+
+
+# --- It learns ------------------------------------------------------------------------------------------
+
+NUM_GAMES = 30
+
+
+def imbalance_ratio(dataset: Dataset, env: EnvConfig, policy: Policy | None) -> float:
+    """The mean over games it was not trained on, played greedily; at random without a policy."""
+    games, rng = LabelingEnv(dataset, replace(env, episodes=NUM_GAMES)), generator(99)
+    state, done = games.reset(rng), False
+    with torch.no_grad():
+        while not done:
+            if policy is None:
+                scores = torch.rand(state.is_candidate.shape, generator=rng)
+            else:
+                scores = policy.scores(games.propagation, state.features)
+            state, _, done = games.step(scores.masked_fill(~state.is_candidate, -torch.inf).argmax(1))
+    return float(metrics.imbalance_ratio(games.counts).mean())
+
+
+@pytest.mark.slow
+def test_gcbr_plus_balances_better_than_gcbr_and_gcbr_than_random():
+    """Classes of 183, 81 and 36 nodes, 7 labels for each to be had, and weights that start out no better."""
+    shape = SyntheticConfig(nodes=300, classes=3, skew=5, degree=6, features=16, signal=3)
+    dataset = synthetic(shape, seed=0, name="skewed")
+    base = EnvConfig(budget=21, classifier=GCNConfig(hidden=16, learning_rate=0.03))
+    config = TrainConfig(episodes=80, update_every=7, actor_rate=0.01, critic_rate=0.01, seed=2)
+    ratios = {"random": imbalance_ratio(dataset, base, None)}
+    for method in ("gcbr", "gcbr++"):
+        env = env_config(method, base, alpha=0.5, eta=None)
+        trainer = Trainer([dataset], env, config)
+        assert imbalance_ratio(dataset, env, trainer.policy) < ratios["random"] + 0.1
+        ratios[method] = imbalance_ratio(dataset, env, trainer.train())
+    assert ratios["random"] + 0.2 < ratios["gcbr"], ratios
+    assert ratios["gcbr"] + 0.1 < ratios["gcbr++"], ratios
