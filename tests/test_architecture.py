@@ -15,6 +15,7 @@ ROOT = Path(gcbr.__file__).parent
 # A module imports only from rows above its own. Modules of one row may import each other.
 ORDER = [
     "errors",
+    "files",
     "seeding",
     "engine.memory",
     "engine.matrix",
@@ -34,6 +35,7 @@ ORDER = [
     "a2c",
     "reinforce",
     "checkpoints",
+    "policies",
     "trainer",
     "training",
     "view",

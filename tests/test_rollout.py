@@ -54,6 +54,13 @@ def test_the_ends_of_the_range_fall_on_entries_that_can_be_drawn(monkeypatch, po
     assert draw(probabilities, generator(0)).tolist() == expected
 
 
+def test_the_largest_number_drawn_stays_inside_rows_that_add_up_to_1_only_nearly(monkeypatch):
+    monkeypatch.setattr(rollout.torch, "rand", lambda *size, generator: torch.full(size, 1 - 2**-24))
+    probabilities = torch.randn(500, 301, generator=generator(0)).softmax(-1)
+    probabilities[:, -1] = 0
+    assert draw(probabilities, generator(0)).max() <= 299
+
+
 def test_no_entry_of_probability_0_is_drawn_from_a_large_graph():
     """A softmax over 50,000 nodes adds up to 1 only nearly, and what is missing must go to no one."""
     scores = torch.randn(20, 50_000, generator=generator(0))

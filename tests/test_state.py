@@ -23,7 +23,9 @@ from gcbr.state import (
 from gcbr.strategies.learned import situation
 from gcbr.view import View
 
-ROOT_HALF = 0.5**0.5
+# Corners of the barbell, and the ends of its bar.
+BARBELL_CENTRALITY = [120 / 137, 120 / 137, 171 / 137, 171 / 137, 120 / 137, 120 / 137]
+APART = 51 / 137
 
 
 def view(
@@ -67,12 +69,12 @@ GUESSES = torch.tensor(
 TOLD = Labels((2, 4, 3), (0, 1, 0))
 
 
-def test_centrality_is_the_percentile_of_pagerank(barbell: Graph, star: Graph):
-    # The star's middle has four nodes below it and half of itself; the leaves are half of four.
-    assert column("centrality", view(star, torch.full((5, 2), 0.5))) == pytest.approx([0.9] + [0.4] * 4)
-    # The barbell's ends of the bar are alike, and above the four other corners, which are alike too.
-    expected = [1 / 3, 1 / 3, 5 / 6, 5 / 6, 1 / 3, 1 / 3]
-    assert column("centrality", view(barbell, GUESSES)) == pytest.approx(expected)
+def test_centrality_is_pagerank_in_units_of_the_average_node_s(barbell: Graph, star: Graph):
+    # The star, all ranks times 5: middle = 0.85 * 4 leaf + 0.15 and leaf = 0.85 * middle / 4 + 0.15.
+    expected = [88 / 37] + [97 / 148] * 4
+    assert column("centrality", view(star, torch.full((5, 2), 0.5))) == pytest.approx(expected, rel=1e-6)
+    # The barbell, times 6: corner = 0.85 * (corner / 2 + end / 3) + 0.15 and 4 corners + 2 ends = 6.
+    assert column("centrality", view(barbell, GUESSES)) == pytest.approx(BARBELL_CENTRALITY, rel=1e-6)
 
 
 def test_centrality_does_not_change_with_the_answers(barbell: Graph):
@@ -110,16 +112,24 @@ def test_majority_score_reads_answers_where_there_are_some(barbell: Graph):
     assert column("majority_score", view(barbell, GUESSES, TOLD, budget=12)) == [0] * 6
 
 
-def test_criteria_similarity_is_the_distance_to_the_nearest_labeled_node(star: Graph):
-    # Nothing but selectivity, centrality and certainty differ. Labeled: the middle (centrality 0.9, certain)
-    # and leaf 1 (0.4, uncertain), both of class 0, so that diversity is 1/2 where class 0 is certain.
-    guesses = torch.tensor([[1.0, 0.0], [0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
-    shown = view(star, guesses, Labels((0, 1), (0, 0)))
-    assert column("class_diversity", shown) == pytest.approx([0.5, 0.5, 0.5, 1.0, 0.75])
-    # Node 2 to node 0: (0.5, 0, 0, 1); to node 1: (0, 1, 0, 1). The first is nearer.
-    # Node 3 to node 0: (0.5, 0, 0.5, 1); to node 1: (0, 1, 0.5, 1).
-    # Node 4 to node 0: (0.5, 1, 0.25, 1); to node 1: (0, 0, 0.25, 1).
-    expected = [0, 0, 1.25**0.5, 1.5**0.5, 1.0625**0.5]
+# Class 0 is told for a corner of which nothing is known and for an end of the bar that is certain: diversity
+# is 1/2 where class 0 is certain, 1 where class 1 is, 3/4 in between.
+HALF_KNOWN = torch.tensor([[0.5, 0.5], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.0, 1.0]])
+END_AND_CORNER = Labels((0, 2), (0, 0))
+
+
+def test_criteria_similarity_is_the_distance_to_the_nearest_labeled_node(barbell: Graph):
+    shown = view(barbell, HALF_KNOWN, END_AND_CORNER)
+    assert column("class_diversity", shown) == pytest.approx([0.5, 0.5, 0.5, 1.0, 0.75, 1.0])
+    # In centrality (corner and end are `APART`), uncertainty, diversity and selectivity:
+    expected = [
+        0,
+        (1 + APART**2) ** 0.5,  # node 1: (0, 1, 0, 1) from node 0, and nearer: (APART, 0, 0, 1) from node 2
+        0,
+        1.25**0.5,  # node 3: (APART, 1, 1/2, 1) from node 0, and nearer: (0, 0, 1/2, 1) from node 2
+        1.0625**0.5,  # node 4: (0, 0, 1/4, 1) from node 0, and farther: (APART, 1, 1/4, 1) from node 2
+        (1.25 + APART**2) ** 0.5,  # node 5: (0, 1, 1/2, 1), and nearer: (APART, 0, 1/2, 1)
+    ]
     assert column("criteria_similarity", shown) == pytest.approx(expected, abs=1e-6)
 
 
@@ -129,7 +139,7 @@ def test_before_the_first_label_nothing_but_centrality_tells_nodes_apart(barbell
     assert shown.labeled.shape == (1, 0)
     assert shown.answers.shape == (1, 0, 4)
     built = dict(zip(GCBR_PLUS_COLUMNS, state_columns(shown, GCBR_PLUS_COLUMNS)[0].T.tolist(), strict=True))
-    assert built.pop("centrality") == pytest.approx([1 / 3, 1 / 3, 5 / 6, 5 / 6, 1 / 3, 1 / 3])
+    assert built.pop("centrality") == pytest.approx(BARBELL_CENTRALITY, rel=1e-6)
     assert built == {
         "uncertainty": [1.0] * 6,
         "class_diversity": [1.0] * 6,
@@ -227,14 +237,20 @@ def test_columns_come_in_the_order_they_are_named(barbell: Graph):
         assert torch.equal(turned[..., place], whole[..., GCBR_PLUS_COLUMNS.index(name)])
 
 
-def test_a_column_left_out_is_no_part_of_the_similarity_either(star: Graph):
-    # As above, without selectivity: node 2 is 0.5 from the middle, node 4 a quarter from leaf 1.
-    guesses = torch.tensor([[1.0, 0.0], [0.5, 0.5], [1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
-    shown = situation(GraphFacts(star), view(star, guesses, Labels((0, 1), (0, 0))))
+def test_the_majority_score_is_no_criterion_of_similarity(barbell: Graph):
+    shown = situation(GraphFacts(barbell), view(barbell, GUESSES, TOLD))
+    plain, plus = (state_columns(shown, columns) for columns in (GCBR_COLUMNS, GCBR_PLUS_COLUMNS))
+    assert plus[..., 5].unique().numel() > 2
+    assert torch.equal(plus[..., :5], plain)
+
+
+def test_a_column_left_out_is_no_part_of_the_similarity_either(barbell: Graph):
+    # As above, without the selectivity in which labeled and other nodes differ by 1.
+    shown = situation(GraphFacts(barbell), view(barbell, HALF_KNOWN, END_AND_CORNER))
     columns = tuple(name for name in GCBR_COLUMNS if name != "selectivity")
-    assert state_columns(shown, columns).shape == (1, 5, 4)
-    expected = [0, 0, 0.5, ROOT_HALF, 0.25]
-    assert state_columns(shown, columns)[0, :, -1].tolist() == pytest.approx(expected, abs=1e-6)
+    assert state_columns(shown, columns).shape == (1, 6, 4)
+    expected = [0, APART, 0, 0.5, 0.25, (0.25 + APART**2) ** 0.5]
+    assert state_columns(shown, columns)[0, :, -1].tolist() == pytest.approx(expected, abs=1e-5)
 
 
 # --- Symmetry -------------------------------------------------------------------------------------------

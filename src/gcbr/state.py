@@ -21,8 +21,8 @@ class GraphFacts:
 
     @cached_property
     def centrality(self) -> Tensor:
-        """PageRank as the policy reads it: its percentile in the graph, so that graphs of any size compare."""
-        return scores.percentile(scores.pagerank(self.graph.adjacency))
+        """PageRank as the policy reads it: in units of the average node's, so that graphs of any size compare."""
+        return scores.pagerank(self.graph.adjacency) * self.graph.num_nodes
 
 
 @dataclass(frozen=True, eq=False)

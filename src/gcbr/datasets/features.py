@@ -51,7 +51,8 @@ def rows_summing_to_one(matrix: Csr | Dense) -> Csr | Dense:
     return _divided(matrix, _row_sums(matrix))
 
 
-def _centered(matrix: Csr | Dense) -> Centered:
+def centered_shares(matrix: Csr | Dense) -> Centered:
+    """Rows summing to 1, then the mean of each column taken from it, without storing the difference."""
     base = rows_summing_to_one(matrix)
     if isinstance(base, Dense):
         return Centered(base, base.values.mean(0, dtype=torch.float64).to(base.values.dtype))
@@ -63,7 +64,7 @@ def _centered(matrix: Csr | Dense) -> Centered:
 def _co_phy(matrix: Csr | Dense) -> Centered:
     columns = torch.arange(NUM_CO_PHY_COLUMNS)
     cut = Dense(matrix.values[:, columns]) if isinstance(matrix, Dense) else matrix.columns(columns)
-    return _centered(cut)  # rows sum to 1 over the columns that are left
+    return centered_shares(cut)  # rows sum to 1 over the columns that are left
 
 
 def _untouched(matrix: Csr | Dense) -> Csr | Dense:
@@ -72,8 +73,8 @@ def _untouched(matrix: Csr | Dense) -> Csr | Dense:
 
 PAPER_RULES: dict[str, Callable[[Csr | Dense], Matrix]] = {
     "cora": _untouched,
-    "citeseer": _centered,
-    "pubmed": _centered,
+    "citeseer": centered_shares,
+    "pubmed": centered_shares,
     "reddit": _untouched,
     "co-cs": rows_summing_to_one,
     "co-phy": _co_phy,

@@ -13,7 +13,8 @@ import ctypes
 _M_TRIM_THRESHOLD = -1
 _M_TOP_PAD = -2
 _M_MMAP_THRESHOLD = -3
-_LARGEST_KEPT = 1 << 30  # bytes; a block above this is worth a system call
+_LARGEST_KEPT = 32 << 20  # bytes in one block; glibc refuses a higher threshold
+_MOST_KEPT = 1 << 30  # bytes in all
 _GROW_BY = 64 << 20
 
 
@@ -24,5 +25,5 @@ def keep_freed_memory() -> None:
     except (OSError, AttributeError):
         return
     mallopt(_M_MMAP_THRESHOLD, _LARGEST_KEPT)
-    mallopt(_M_TRIM_THRESHOLD, _LARGEST_KEPT)
+    mallopt(_M_TRIM_THRESHOLD, _MOST_KEPT)
     mallopt(_M_TOP_PAD, _GROW_BY)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
+from gcbr.checkpoints import load_policy
 from gcbr.graph import Graph
+from gcbr.policies import shipped_policy
 from gcbr.policy import Policy
 from gcbr.state import GraphFacts, Situation, state_columns
 from gcbr.view import StrategyFactory, View
@@ -26,6 +29,22 @@ class Learned:
         states = state_columns(situation(self._facts, view), self._columns)
         scores = self._policy.scores(view.graph.propagation, states)[0]
         return int(view.candidates[scores[view.candidates].argmax()])
+
+
+def shipped(method: str) -> StrategyFactory:
+    """The method's shipped policy, the one trained under the feature rule of the graph it meets."""
+
+    def make(graph: Graph, budget: int, rng: torch.Generator) -> Learned:
+        policy, card = shipped_policy(method, graph.feature_rule)
+        return Learned(graph, policy, card.columns)
+
+    return make
+
+
+def from_file(path: Path) -> StrategyFactory:
+    """A policy trained with `gcbr train`."""
+    policy, card = load_policy(path)
+    return learned(policy, card.columns)
 
 
 def learned(policy: Policy, columns: Sequence[str]) -> StrategyFactory:

@@ -1,0 +1,42 @@
+"""`gcbr policies`: what ships, and where it comes from."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gcbr.cli import console
+
+EXAMPLE = "Example: [bold]gcbr policies --json[/bold]"
+
+
+def policies(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")] = False,
+) -> None:
+    """List the policies that ship with the package, and what they were trained on."""
+    from gcbr.checkpoints import fingerprint, load_policy
+    from gcbr.policies import shipped
+
+    loaded = {name: load_policy(path) for name, path in shipped().items()}
+    if json:
+        from dataclasses import asdict
+        from json import dumps
+
+        print(dumps({name: {"fingerprint": fingerprint(p), **asdict(card)} for name, (p, card) in loaded.items()}))
+        return
+    from rich.table import Table
+
+    table = Table("policy", "method", "features", "trained on", "episodes", "seed", "weights", box=None)
+    for name, (policy, card) in loaded.items():
+        seed = card.settings["train"]["seed"]
+        table.add_row(
+            name,
+            card.method,
+            card.features,
+            ", ".join(card.sources),
+            str(card.episodes),
+            str(seed),
+            fingerprint(policy),
+        )
+    console.results().print(table)
