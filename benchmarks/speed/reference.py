@@ -37,7 +37,7 @@ class Reference:
             for _ in range(network.episodes)
         ]
         for episode, model in enumerate(self._models):
-            model.conv1.lin.weight.data = network.w1[:, episode].T.contiguous()
+            model.conv1.lin.weight.data = network.w1[episode].T.contiguous()
             model.conv1.bias.data = network.b1[episode].clone()
             model.conv2.lin.weight.data = network.w2[episode].T.contiguous()
             model.conv2.bias.data = network.b2[episode].clone()

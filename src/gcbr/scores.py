@@ -62,7 +62,7 @@ def margin(probabilities: Tensor) -> Tensor:
 def density(points: Tensor, centers: Tensor) -> Tensor:
     """AGE's: 1 / (1 + distance to the nearest center), in (0, 1]. `points` and `centers` are [rows, k]."""
     nearest = torch.cat(
-        [torch.cdist(block, centers, compute_mode=_EXACT).amin(-1) for block in points.split(_BLOCK)]
+        [torch.cdist(block, centers, compute_mode=_EXACT).amin(-1) for block in torch.split(points, _BLOCK)]
     )
     return 1 / (1 + nearest)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -58,6 +59,7 @@ def train_policy(
     """Train, or go on training, the policy that ends up in `out`; its log stands beside it as CSV."""
     if out.exists():
         raise InputError(f"{out} exists already; name another file or remove it")
+    _require_writable(out.parent)
     rules = sorted({source.graph.feature_rule for source in sources})
     if len(rules) > 1:
         raise InputError(f"sources are scaled by different feature rules: {', '.join(rules)}; choose one")
@@ -87,6 +89,16 @@ def train_policy(
     save_policy(out, trainer.policy, card)
     checkpoint.unlink(missing_ok=True)
     return card
+
+
+def _require_writable(folder: Path) -> None:
+    """Said before hours of training rather than after them."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder}: {error.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"cannot write into the folder {folder}; name another")
 
 
 def _identity(trainer: Trainer, method: str, sources: Sequence[Dataset]) -> dict[str, Any]:

@@ -87,7 +87,7 @@ class Reference(nn.Module):
 
     @staticmethod
     def ours(network: BatchedGCN, episode: int) -> list[Tensor]:
-        return [network.w1[:, episode].T, network.b1[episode], network.w2[episode].T, network.b2[episode]]
+        return [network.w1[episode].T, network.b1[episode], network.w2[episode].T, network.b2[episode]]
 
     def parameters_in_order(self) -> list[nn.Parameter]:
         return [self.conv1.lin.weight, self.conv1.bias, self.conv2.lin.weight, self.conv2.bias]
@@ -127,7 +127,7 @@ def assert_same_gradients(
         expected_loss, expected = reference.gradients(nodes[episode], classes[episode])
         torch.testing.assert_close(loss[episode], expected_loss, atol=tolerance, rtol=0)
         w1, b1, w2, b2 = gradients
-        ours = [w1[:, episode].T, b1[episode], w2[episode].T, b2[episode]]
+        ours = [w1[episode].T, b1[episode], w2[episode].T, b2[episode]]
         for got, wanted in zip(ours, expected, strict=True):
             torch.testing.assert_close(got, wanted, atol=tolerance, rtol=0)
 
@@ -199,11 +199,12 @@ def test_each_network_reaches_only_its_own_neighborhood():
     labeled = torch.tensor([[10, 11], [50, 10]])
     field = receptive_field(normalized_adjacency(ring(100)), features("csr", 100), labeled, used_again=False)
     assert field.nodes is not None
-    reached = list(zip(field.episode.tolist(), field.nodes[field.active // 2].tolist(), strict=True))
+    num_rows = len(field.nodes)
+    reached = list(zip(field.episode.tolist(), field.nodes[field.active % num_rows].tolist(), strict=True))
     assert reached == [(0, node) for node in (9, 10, 11, 12)] + [
         (1, node) for node in (9, 10, 11, 49, 50, 51)
     ]
-    assert torch.equal(field.active % 2, field.episode)
+    assert torch.equal(field.active // num_rows, field.episode)
     assert field.outer.shape == (4, 10)
 
 
@@ -265,7 +266,7 @@ def test_dropout_is_that_of_autograd_under_the_same_mask(
             NODES[episode], CLASSES[episode], kept=kept[episode], x=seen
         )
         torch.testing.assert_close(loss[episode], expected_loss, atol=1e-5, rtol=0)
-        torch.testing.assert_close(gradients.w1[:, episode].T, expected[0], atol=1e-5, rtol=0)
+        torch.testing.assert_close(gradients.w1[episode].T, expected[0], atol=1e-5, rtol=0)
         torch.testing.assert_close(gradients.b1[episode], expected[1], atol=1e-5, rtol=0)
         torch.testing.assert_close(gradients.w2[episode].T, expected[2], atol=1e-5, rtol=0)
         torch.testing.assert_close(gradients.b2[episode], expected[3], atol=1e-5, rtol=0)
@@ -299,8 +300,8 @@ def test_prediction_uses_no_dropout_and_draws_nothing():
 def test_networks_that_are_alike_drop_out_differently():
     graph, x = adjacency(RAGGED, NUM_RAGGED), features("csr", NUM_RAGGED)
     network = build(graph, x, 2, GCNConfig(hidden=6, dropout=0.5))
-    for parameter, axis in zip(network.parameters, (1, 0, 0, 0), strict=True):
-        parameter.copy_(parameter.select(axis, 0).unsqueeze(axis).expand_as(parameter).clone())
+    for parameter in network.parameters:
+        parameter.copy_(parameter[:1].expand_as(parameter).clone())
     same = NODES[[0, 0]], CLASSES[[0, 0]]
     assert torch.equal(*network.predict().probabilities)
     loss, _ = network.gradients(*same)
@@ -313,8 +314,8 @@ def test_networks_side_by_side_learn_as_they_would_alone():
     together = build(graph, x, episodes=5)
     alone = [build(graph, x, episodes=1, seed=episode + 1) for episode in range(5)]
     for episode, network in enumerate(alone):
-        for target, source, axis in zip(network.parameters, together.parameters, (1, 0, 0, 0), strict=True):
-            target.copy_(source.narrow(axis, episode, 1))
+        for target, source in zip(network.parameters, together.parameters, strict=True):
+            target.copy_(source[episode : episode + 1])
     for num_labels in (1, 2, 3, 4, 4):
         together.step(NODES[:, :num_labels], CLASSES[:, :num_labels])
         for episode, network in enumerate(alone):

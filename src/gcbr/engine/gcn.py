@@ -68,11 +68,11 @@ class BatchedGCN:
         self._x = x
         self._rng = rng
         self._device = propagation.values.device
-        self._hidden: Tensor | None = None  # [N, E * H], valid until the next step
+        self._hidden: Tensor | None = None  # [E, N, H], valid until the next step
         self._labeled: Tensor | None = None  # what `_field` was made for
         self._field: ReceptiveField | None = None
         self._field_is_kept = False  # whether it serves as well when used again
-        self.w1 = self._glorot(x.shape[1], config.hidden).transpose(0, 1).contiguous()  # [F, E, H]
+        self.w1 = self._glorot(x.shape[1], config.hidden)  # [E, F, H]
         self.b1 = torch.zeros(episodes, config.hidden, device=self._device)
         self.w2 = self._glorot(config.hidden, num_classes)  # [E, H, C]
         self.b2 = torch.zeros(episodes, num_classes, device=self._device)
@@ -89,14 +89,13 @@ class BatchedGCN:
     def predict(self) -> Prediction:
         if self._hidden is None:
             self._hidden = self._layer(self._propagation, self._x)
-        hidden = self._hidden.view(-1, self.episodes, self.config.hidden)
         # Few classes make a thin product: taken transposed it is five times faster.
-        scores = torch.bmm(self.w2.transpose(1, 2), hidden.permute(1, 2, 0))  # [E, C, N]
+        scores = torch.bmm(self.w2.mT, self._hidden.mT)  # [E, C, N]
         scores = self._propagation.matmul(scores.permute(2, 0, 1).flatten(1).contiguous())  # [N, E * C]
         logits = scores.view(-1, self.episodes, self.num_classes) + self.b2
         # Classes lead in memory, so that reductions over them run along contiguous nodes.
         probabilities = torch.softmax(logits.permute(2, 1, 0).contiguous(), dim=0)
-        return Prediction(probabilities.permute(1, 2, 0), hidden.transpose(0, 1))
+        return Prediction(probabilities.permute(1, 2, 0), self._hidden)
 
     def step(self, nodes: Tensor, classes: Tensor) -> Tensor:
         """One full-batch step on the labels, both [E, L]; returns each network's loss before it."""
@@ -111,8 +110,8 @@ class BatchedGCN:
         """The mean cross-entropy of each network on its labels, and its gradient by every parameter."""
         field = self._field_behind(nodes)
         x = self._training_features(field)
-        hidden = self._training_layer(field, x)  # [R * E, H]
-        active = hidden[field.active]  # [P, H]
+        hidden = self._training_layer(field, x)  # [E, R, H]
+        active = hidden.flatten(0, 1)[field.active]  # [P, H]
         # What passes back through ReLU and dropout, as a factor.
         passed = self._dropout_factor(active.shape) * (active > 0)
 
@@ -120,14 +119,14 @@ class BatchedGCN:
         logits = torch.baddbmm(self.b2.unsqueeze(1), gathered, self.w2)  # [E, L, C]
         loss, d_logits = cross_entropy(logits, classes)
 
-        d_gathered = torch.bmm(d_logits, self.w2.transpose(1, 2)).flatten(0, 1)
+        d_gathered = torch.bmm(d_logits, self.w2.mT).flatten(0, 1)
         d_active = field.outer.transposed_matmul(d_gathered) * passed
-        d_hidden = torch.zeros_like(hidden).index_copy_(0, field.active, d_active)
-        d_propagated = field.inner_transposed.matmul(d_hidden.view(-1, self.b1.numel()))
+        d_hidden = torch.zeros_like(hidden)
+        d_hidden.flatten(0, 1).index_copy_(0, field.active, d_active)
         return loss, Gradients(
-            w1=x.transposed_matmul(d_propagated).view_as(self.w1),
+            w1=torch.stack([x.transposed_matmul(field.inner_transposed.matmul(d)) for d in d_hidden]),
             b1=torch.zeros_like(self.b1).index_add_(0, field.episode, d_active),
-            w2=torch.bmm(gathered.transpose(1, 2), d_logits),
+            w2=torch.bmm(gathered.mT, d_logits),
             b2=d_logits.sum(1),
         )
 
@@ -156,22 +155,21 @@ class BatchedGCN:
         return twin
 
     def _layer(self, propagation: Csr, x: Matrix) -> Tensor:
-        """relu(A_hat X W1 + b1), with the networks side by side: [rows, E * H]."""
-        return propagation.matmul(x.matmul(self.w1.flatten(1))).add_(self.b1.flatten()).relu_()
+        """relu(A_hat X W1 + b1) of every network: [E, rows, H]."""
+        rows = torch.stack([propagation.matmul(x.matmul(w1)) for w1 in self.w1])
+        return rows.add_(self.b1.unsqueeze(1)).relu_()
 
     def _training_features(self, field: ReceptiveField) -> Matrix:
         rate = self.config.feature_dropout
         return field.x.with_dropout(rate, self._rng) if rate > 0 else field.x
 
     def _training_layer(self, field: ReceptiveField, x: Matrix) -> Tensor:
-        """The hidden rows that a step needs, one for each node and network: [R * E, H]."""
+        """The hidden rows that a step needs: [E, R, H]."""
         # Not for some of the rows: cut out of a larger dense product they can differ in the last bit from
         # the product of just those rows, and learning would depend on who had asked for a prediction.
         if self._hidden is not None and field.nodes is None and x is field.x:
-            hidden = self._hidden
-        else:
-            hidden = self._layer(field.inner, x)
-        return hidden.view(-1, self.config.hidden)
+            return self._hidden
+        return self._layer(field.inner, x)
 
     def _field_behind(self, nodes: Tensor) -> ReceptiveField:
         """The field of these labels: a whole one made for one use is made once more when they return."""

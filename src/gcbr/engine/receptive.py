@@ -1,7 +1,7 @@
 """Which rows a loss on given nodes depends on, through two rounds of propagation.
 
 E networks learn from E label sets on one graph. The second layer's rows are kept per network, because
-each network needs only its own; the first layer is computed once for all of them side by side.
+each network needs only its own; the first layer is computed on the same rows for all of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ReceptiveField(NamedTuple):
     """The rows of both layers behind E x L labeled nodes, and the matrices that lead there."""
 
     outer: Csr  # [E * L, P] second layer: from the P hidden rows reached to the labels
-    active: Tensor  # [P] those rows, as positions in a table of [R, E] hidden rows
+    active: Tensor  # [P] those rows, as positions in a table of [E, R] hidden rows
     episode: Tensor  # [P] the network each of them belongs to
     nodes: Tensor | None  # [R] nodes whose hidden rows are computed; None: every node
     inner: Csr  # [R, S] first layer: from S nodes' features to the R hidden rows
@@ -33,7 +33,7 @@ class ReceptiveField(NamedTuple):
 
 def receptive_field(propagation: Csr, x: Matrix, labeled: Tensor, *, used_again: bool) -> ReceptiveField:
     """The field behind `labeled`, [E, L]; whole where that is cheaper than cutting the graph down."""
-    episodes, num_nodes = len(labeled), propagation.shape[0]
+    num_nodes = propagation.shape[0]
     neighbors = propagation.rows(labeled.flatten())
     episode_of_entry = neighbors.row_of_entry // labeled.shape[1]
     reached, column = torch.unique(episode_of_entry * num_nodes + neighbors.indices, return_inverse=True)
@@ -47,10 +47,10 @@ def receptive_field(propagation: Csr, x: Matrix, labeled: Tensor, *, used_again:
         sources = _marked(hidden.indices, num_nodes)
         if len(sources) < worth * num_nodes:
             inner = hidden.columns(sources)
-            active = torch.searchsorted(nodes, node) * episodes + episode
+            active = episode * len(nodes) + torch.searchsorted(nodes, node)
             return ReceptiveField(outer, active, episode, nodes, inner, inner.transposed, x.rows(sources))
     # The propagation matrix is symmetric: it is its own transpose.
-    return ReceptiveField(outer, node * episodes + episode, episode, None, propagation, propagation, x)
+    return ReceptiveField(outer, reached, episode, None, propagation, propagation, x)
 
 
 def _marked(nodes: Tensor, num_nodes: int) -> Tensor:

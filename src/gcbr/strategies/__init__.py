@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 
 from gcbr.errors import InputError
+from gcbr.strategies.age import AGE
+from gcbr.strategies.alg import ALG
+from gcbr.strategies.anrmab import ANRMAB
+from gcbr.strategies.balanced import balanced
+from gcbr.strategies.by_score import Degree, Entropy, Margin, PageRank
+from gcbr.strategies.coreset import CoreSet
+from gcbr.strategies.featprop import FeatProp
+from gcbr.strategies.grain import Grain
+from gcbr.strategies.graphpart import GraphPart
+from gcbr.strategies.own import offered_strategies, offered_strategy, strategy_from_file
 from gcbr.strategies.random import Random
 from gcbr.view import StrategyFactory
 
@@ -22,13 +33,57 @@ class StrategyEntry:
 
 STRATEGIES: dict[str, StrategyEntry] = {
     "random": StrategyEntry(Random, "any candidate, all equally likely"),
+    "entropy": StrategyEntry(Entropy, "the least certain prediction", "Settles 2009"),
+    "margin": StrategyEntry(
+        Margin, "the prediction least decided between two classes", "Scheffer, Decomain, Wrobel 2001"
+    ),
+    "degree": StrategyEntry(Degree, "the most neighbors"),
+    "pagerank": StrategyEntry(PageRank, "the most central node", "Page et al. 1999"),
+    "age": StrategyEntry(
+        AGE, "central nodes first, then uncertain and typical ones", "Cai, Zheng, Chang 2017"
+    ),
+    "anrmab": StrategyEntry(ANRMAB, "a bandit over the three criteria of age", "Gao et al. 2018"),
+    "coreset": StrategyEntry(
+        CoreSet, "the embedding farthest from every labeled one", "Sener, Savarese 2018"
+    ),
+    "featprop": StrategyEntry(
+        FeatProp, "the middle of each cluster of propagated features", "Wu et al. 2019"
+    ),
+    "graphpart": StrategyEntry(GraphPart, "featprop inside each community", "Ma et al. 2022"),
+    "alg": StrategyEntry(
+        ALG, "the most influence where labels have little, with class quotas", "Zhang, Shen et al. 2021"
+    ),
+    "grain": StrategyEntry(
+        Grain, "the most nodes newly influenced, and of the most kinds", "Zhang, Yang et al. 2021"
+    ),
+    "balanced(age)": StrategyEntry(
+        balanced(AGE), "age in the class furthest behind; balanced(...) takes any strategy"
+    ),
 }
+
+_BALANCED = re.compile(r"balanced\((.*)\)")
+_IN_FILE = re.compile(r".+\.py:\w+")
 
 
 def find_strategy(name: str) -> StrategyFactory:
-    """The factory called `name`; an unknown name is answered with the list and the closest match."""
+    """The strategy called `name`: one of the table, `balanced(NAME)`, `my_file.py:MyStrategy`, or one that
+    an installed package offers. An unknown name is answered with the list and the closest match."""
     if name in STRATEGIES:
         return STRATEGIES[name].factory
-    close = difflib.get_close_matches(name, STRATEGIES, n=1)
+    if match := _BALANCED.fullmatch(name):
+        return balanced(find_strategy(match[1].strip()))
+    if _IN_FILE.fullmatch(name):
+        return strategy_from_file(name)
+    offered = offered_strategies()
+    if name in offered:
+        return offered_strategy(name)
+    raise _unknown(name, [*STRATEGIES, *offered])
+
+
+def _unknown(name: str, known: list[str]) -> InputError:
+    file = name.rstrip(":")
+    if file.endswith(".py"):
+        return InputError(f"'{file}' is a file; name the class in it as well: {file}:MyStrategy")
+    close = difflib.get_close_matches(name.lower(), known, n=1)
     hint = f"; did you mean '{close[0]}'?" if close else ""
-    raise InputError(f"unknown strategy '{name}'; choose from {', '.join(STRATEGIES)}{hint}")
+    return InputError(f"unknown strategy '{name}'; choose from {', '.join(known)}{hint}")

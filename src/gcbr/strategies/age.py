@@ -7,6 +7,8 @@ in the end: early queries go by the graph, which is all that is known, and late 
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from gcbr.graph import Graph
@@ -36,4 +38,5 @@ def centrality_weight(num_labels: int, drawn: float, base: float = BASE) -> floa
 
     Its distribution function is 1 - (1 - x)^b, which can be turned round.
     """
-    return 1 - drawn ** (1 / (1.005 - base**num_labels))
+    exponent: float = 1 / (1.005 - base**num_labels)
+    return 1 - math.pow(drawn, exponent)

@@ -1,9 +1,9 @@
-"""ALG (Zhang et al. 2021, "ALG: Fast and Accurate Active Learning Framework for Graph Convolutional Networks").
+"""ALG (Zhang, Shen et al. 2021).
 
-The paper asks for the nodes that take part in as much of the network's work as possible, the same number in
-each class. Our reading: a node is worth the influence it has on nodes that no label reaches in two steps,
-and a predicted class that has its share of the budget is closed. When labels reach everything, a node is worth
-its influence where theirs is weak.
+"ALG: Fast and Accurate Active Learning Framework for Graph Convolutional Networks" wants labels whose
+receptive fields, two hops wide, cover as much of the graph as possible, and as many labels in each class.
+Our reading: a node is worth its influence on the nodes around it, of which each counts the less the more
+influence labels have on it already; a predicted class that has its share of the budget is closed.
 """
 
 from __future__ import annotations
@@ -13,21 +13,24 @@ import torch
 from gcbr import scores
 from gcbr.graph import Graph
 from gcbr.strategies.choice import highest
-from gcbr.strategies.influence import reached_within_two_steps, received_influence, total_influence
+from gcbr.strategies.influence import influence_of, influence_on
 from gcbr.strategies.quotas import predicted_in
 from gcbr.view import View
 
+# Share of a node's receptive field that labels must hold for it to count 1/e. Not 0, where the first label in
+# reach covers it: on a dense graph a few labels reach everything, and nothing would be left to gain.
+COVERED = 0.2
+
 
 class ALG:
-    """The most influence on nodes out of every label's reach, in classes still short of their share."""
+    """The most influence where labels have little, in predicted classes still short of their share."""
 
     def __init__(self, graph: Graph, budget: int, rng: torch.Generator) -> None:
         pass
 
     def select(self, view: View) -> int:
-        taken = torch.tensor([*view.labels.nodes, *view.pending], dtype=torch.long)
-        open_view = predicted_in(view, ~scores.is_majority(view.counts, view.budget))
-        gain = total_influence(view.graph, (~reached_within_two_steps(view.graph, taken)).float())
-        if float(gain[open_view.candidates].max()) == 0:
-            gain = total_influence(view.graph, 1 - received_influence(view.graph, taken))
-        return highest(open_view, gain)
+        taken = torch.zeros(view.graph.num_nodes)
+        taken[[*view.labels.nodes, *view.pending]] = 1
+        uncovered = (-influence_of(view.graph, taken) / COVERED).exp()
+        is_open = ~scores.is_majority(view.counts, view.budget)
+        return highest(predicted_in(view, is_open), influence_on(view.graph, uncovered))

@@ -38,7 +38,7 @@ class ClusterRepresentatives:
         """The candidate nearest its center in the largest cluster asked least so far."""
         taken = torch.tensor([*view.labels.nodes, *view.pending], dtype=torch.long)
         num_taken = torch.bincount(self._cluster[taken], minlength=len(self._size))
-        open_clusters = self._cluster[view.candidates].unique()
+        open_clusters = torch.unique(self._cluster[view.candidates])
         # Labels first, then size: a size is at most the number of nodes.
         rank = num_taken[open_clusters] * (len(self._cluster) + 1) - self._size[open_clusters]
         inside = view.candidates[self._cluster[view.candidates] == open_clusters[rank.argmin()]]

@@ -1,4 +1,4 @@
-"""GraphPart (Ma, Ma, Mei 2022, "Partition-Based Active Learning for Graph Neural Networks").
+"""GraphPart (Ma et al. 2022, "Partition-Based Active Learning for Graph Neural Networks").
 
 Communities of the graph first, FeatProp inside each. The paper's greedy modularity takes hours on tens of
 thousands of nodes, so communities here are Louvain's, which climbs the same modularity in seconds. Each

@@ -33,7 +33,7 @@ def nearest_center(points: Tensor, centers: Tensor) -> Tensor:
     # |p - c|^2 less |p|^2, which is the same for every center
     offsets = centers.square().sum(1)
     return torch.cat(
-        [torch.addmm(offsets, block, centers.T, alpha=-2).argmin(1) for block in points.split(_BLOCK)]
+        [torch.addmm(offsets, block, centers.T, alpha=-2).argmin(1) for block in torch.split(points, _BLOCK)]
     )
 
 
