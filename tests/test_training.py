@@ -155,10 +155,10 @@ def test_a_file_that_exists_is_not_written_over(tmp_path: Path):
 def test_a_folder_that_cannot_be_written_is_refused_before_training(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(Trainer, "train", lambda *given: pytest.fail("it was trained"))
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(InputError, match="cannot make the folder .*file: File exists"):
+    with pytest.raises(InputError, match=r"cannot make the folder .*file: File exists"):
         train_policy([tiny()], "gcbr", ENV, CONFIG, tmp_path / "file" / "policy")
     monkeypatch.setattr(os, "access", lambda *given: False)
-    with pytest.raises(InputError, match="cannot write into the folder .*; name another"):
+    with pytest.raises(InputError, match=r"cannot write into the folder .*; name another"):
         train_policy([tiny()], "gcbr", ENV, CONFIG, tmp_path / "policy")
 
 

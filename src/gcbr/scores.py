@@ -91,7 +91,7 @@ def distance_to_nearest(criteria: Tensor, labeled: Tensor) -> Tensor:
     if labeled.shape[-1] == 0:
         return torch.zeros_like(criteria[..., 0])
     anchors = criteria.gather(-2, labeled.unsqueeze(-1).expand(*labeled.shape, criteria.shape[-1]))
-    nearest = torch.cat([_nearest(block, anchors) for block in criteria.split(_BLOCK, dim=-2)], dim=-1)
+    nearest = torch.cat([_nearest(block, anchors) for block in torch.split(criteria, _BLOCK, dim=-2)], dim=-1)
     return nearest.scatter(-1, labeled, 0.0)  # rounding would leave a labeled node a little off itself
 
 

@@ -21,8 +21,11 @@ class GraphFacts:
 
     @cached_property
     def centrality(self) -> Tensor:
-        """PageRank as the policy reads it: in units of the average node's, so that graphs of any size compare."""
-        return scores.pagerank(self.graph.adjacency) * self.graph.num_nodes
+        """PageRank as the policy reads it: log(1 + N r), so that graphs of any size and any hubs compare.
+
+        The average node is at log 2, an isolated one near 0, the largest hubs at 4 to 6.
+        """
+        return (scores.pagerank(self.graph.adjacency) * self.graph.num_nodes).log1p()
 
 
 @dataclass(frozen=True, eq=False)
