@@ -1,5 +1,6 @@
 """The columns of the state on graphs one can draw, every number worked out on paper."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -24,8 +25,9 @@ from gcbr.strategies.learned import situation
 from gcbr.view import View
 
 # Corners of the barbell, and the ends of its bar.
-BARBELL_CENTRALITY = [120 / 137, 120 / 137, 171 / 137, 171 / 137, 120 / 137, 120 / 137]
-APART = 51 / 137
+CORNER, END = math.log(1 + 120 / 137), math.log(1 + 171 / 137)
+BARBELL_CENTRALITY = [CORNER, CORNER, END, END, CORNER, CORNER]
+APART = END - CORNER
 
 
 def view(
@@ -69,9 +71,11 @@ GUESSES = torch.tensor(
 TOLD = Labels((2, 4, 3), (0, 1, 0))
 
 
-def test_centrality_is_pagerank_in_units_of_the_average_node_s(barbell: Graph, star: Graph):
+def test_centrality_is_the_logarithm_of_one_and_pagerank_in_units_of_the_average_node_s(
+    barbell: Graph, star: Graph
+):
     # The star, all ranks times 5: middle = 0.85 * 4 leaf + 0.15 and leaf = 0.85 * middle / 4 + 0.15.
-    expected = [88 / 37] + [97 / 148] * 4
+    expected = [math.log(1 + 88 / 37)] + [math.log(1 + 97 / 148)] * 4
     assert column("centrality", view(star, torch.full((5, 2), 0.5))) == pytest.approx(expected, rel=1e-6)
     # The barbell, times 6: corner = 0.85 * (corner / 2 + end / 3) + 0.15 and 4 corners + 2 ends = 6.
     assert column("centrality", view(barbell, GUESSES)) == pytest.approx(BARBELL_CENTRALITY, rel=1e-6)

@@ -377,7 +377,7 @@ def test_gcbr_plus_balances_better_than_gcbr_and_gcbr_than_random():
     shape = SyntheticConfig(nodes=300, classes=3, skew=5, degree=6, features=16, signal=3)
     dataset = synthetic(shape, seed=0, name="skewed")
     base = EnvConfig(budget=21, classifier=GCNConfig(hidden=16, learning_rate=0.03))
-    config = TrainConfig(episodes=80, update_every=7, actor_rate=0.01, critic_rate=0.01, seed=2)
+    config = TrainConfig(episodes=80, update_every=7, actor_rate=0.01, critic_rate=0.01, seed=1)
     ratios = {"random": imbalance_ratio(dataset, base, None)}
     for method in ("gcbr", "gcbr++"):
         env = env_config(method, base, alpha=0.5, eta=None)

@@ -26,7 +26,7 @@ def in_majority(counts: Tensor, classes: Tensor, budget: int) -> Tensor:
 
 
 def reward(gain: Tensor, counts: Tensor, classes: Tensor, budget: int, config: RewardConfig) -> Tensor:
-    """The paper's Eq. 7 and 16: alpha * gain + (1 - alpha) * h - eta * [majority]. `counts` are from before."""
+    """The paper's Eq. 7 and 16: alpha * gain + (1 - alpha) * h - eta * [majority]. `counts` are before it."""
     alpha = config.gain_weight
     balanced = alpha * gain + (1 - alpha) * diversity(counts, classes)
     return balanced - config.penalty * in_majority(counts, classes, budget)

@@ -15,7 +15,7 @@ from gcbr.classifier import ClassifierFactory, GCNClassifier
 from gcbr.errors import InputError
 from gcbr.graph import Dataset, Labels
 from gcbr.learner import ActiveLearner, simulate
-from gcbr.splits import draw_split
+from gcbr.splits import draw_split, split_sizes
 from gcbr.view import StrategyFactory
 
 LABELS_PER_CLASS = 20  # the paper's budget: B = 20 m
@@ -61,11 +61,11 @@ def run_simulation(
     classifier: ClassifierFactory = GCNClassifier,
     on_answer: Callable[[Labels], None] | None = None,
 ) -> SimulationResult:
-    """Label `budget` nodes (20 a class by default) with `strategy`; the seed redraws all but the test set.
+    """Label `budget` nodes (by default `default_budget`) with `strategy`; the seed redraws all but the test set.
 
     `on_answer` hears the labels so far after each answer.
     """
-    budget = LABELS_PER_CLASS * dataset.num_classes if budget is None else budget
+    budget = default_budget(dataset) if budget is None else budget
     _check(dataset)
     cpu, wall = time.process_time(), time.perf_counter()
     learner = ActiveLearner(
@@ -104,6 +104,13 @@ def run_simulation(
         wall_seconds=time.perf_counter() - wall,
         peak_megabytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
     )
+
+
+def default_budget(dataset: Dataset) -> int:
+    """20 labels a class, and on a small graph no more than a third of the pool: choosing all is no choice."""
+    _, num_val = split_sizes(dataset.graph.num_nodes)
+    num_candidates = dataset.graph.num_nodes - len(dataset.test) - num_val
+    return min(LABELS_PER_CLASS * dataset.num_classes, max(1, num_candidates // 3))
 
 
 def _score(dataset: Dataset, learner: ActiveLearner, probabilities: Tensor) -> Score:

@@ -35,7 +35,10 @@ def run(
     budget: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Nodes to label. \\[default: 20 for each class]", show_default=False
+            min=1,
+            metavar="N",
+            help="Nodes to label. \\[default: 20 for each class, a third of a small pool at most]",
+            show_default=False,
         ),
     ] = None,
     seed: Annotated[
@@ -70,7 +73,7 @@ def run(
     from gcbr.cli import tables
     from gcbr.datasets import load_dataset
     from gcbr.engine.memory import keep_freed_memory
-    from gcbr.simulation import LABELS_PER_CLASS
+    from gcbr.simulation import default_budget
     from gcbr.strategies import find_strategy
 
     torch.set_num_threads(threads)
@@ -83,7 +86,7 @@ def run(
     with progress.downloads() as downloads:
         dataset = load_dataset(graph, data_dir=data, features=features, progress=downloads.report)
     settings = report.Settings(
-        budget=LABELS_PER_CLASS * dataset.num_classes if budget is None else budget,
+        budget=default_budget(dataset) if budget is None else budget,
         seeds=tuple(range(seed, seed + runs)),
         features=features,
         final_epochs=final_epochs,

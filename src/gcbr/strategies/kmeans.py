@@ -5,12 +5,15 @@ scikit-learn's adds up its threads' partial sums in the order they finish, so it
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
 _BLOCK = 16_384  # rows whose distances to the centers are held at once
 _ROUNDS = 50
 _TOLERANCE = 1e-4  # of the variance: centers that move less have arrived
+_ROUNDING = 1e-6  # of the largest squared norm: rows that are closer are the same row
 
 
 def kmeans(points: Tensor, k: int, rng: torch.Generator) -> Tensor:
@@ -38,21 +41,34 @@ def nearest_center(points: Tensor, centers: Tensor) -> Tensor:
 
 
 def _spread(points: Tensor, k: int, rng: torch.Generator) -> Tensor:
-    """Starting centers far apart (k-means++): each drawn in proportion to its squared distance so far."""
+    """Starting centers far apart: greedy k-means++, the best of a few draws by squared distance each time."""
+    norms = points.square().sum(1)
+    same = _ROUNDING * float(norms.max())
     chosen = [int(torch.randint(len(points), (1,), generator=rng))]
-    squared = (points - points[chosen[0]]).square().sum(1)
+    squared = _squared_distances(points, norms, chosen, same).squeeze(1)  # to the nearest center so far
     while len(chosen) < k and float(squared.max()) > 0:
-        chosen.append(_draw(squared, rng))
-        squared = torch.minimum(squared, (points - points[chosen[-1]]).square().sum(1))
+        drawn = _draw(squared, 2 + int(math.log(k)), rng)
+        left = torch.minimum(squared.unsqueeze(1), _squared_distances(points, norms, drawn, same))
+        best = int(left.sum(0).argmin())
+        chosen.append(drawn[best])
+        squared = left[:, best]
     return points[chosen]
 
 
-def _draw(weights: Tensor, rng: torch.Generator) -> int:
-    """A row in proportion to its weight; unlike `multinomial`, of any number of rows."""
+def _squared_distances(points: Tensor, norms: Tensor, chosen: list[int], same: float) -> Tensor:
+    """[rows, chosen]; what is within rounding of 0 is 0, so that equal rows are seen to be equal."""
+    squared = torch.addmm(norms[chosen], points, points[chosen].T, alpha=-2).add_(norms.unsqueeze(1))
+    return squared.masked_fill_(squared <= same, 0)
+
+
+def _draw(weights: Tensor, num_drawn: int, rng: torch.Generator) -> list[int]:
+    """Rows in proportion to their weight, with replacement; unlike `multinomial`, out of any number."""
     reached = weights.double().cumsum(0)
-    mark = torch.rand(1, generator=rng, dtype=torch.float64) * reached[-1]
-    # The clamp: the product may round up to the total itself.
-    return int(torch.searchsorted(reached, mark, right=True).clamp(max=int(weights.nonzero()[-1])))
+    marks = torch.rand(num_drawn, generator=rng, dtype=torch.float64) * reached[-1]
+    # A mark may round up to the total itself; the last row of any weight is where the total is reached.
+    last = int(torch.searchsorted(reached, reached[-1]))
+    drawn: list[int] = torch.searchsorted(reached, marks, right=True).clamp(max=last).tolist()
+    return drawn
 
 
 def _means(points: Tensor, nearest: Tensor, centers: Tensor) -> Tensor:
