@@ -52,8 +52,7 @@ def test_a_seed_gives_the_same_result_and_another_seed_another(skewed: Dataset):
     assert first.nodes != other.nodes
 
 
-def test_everybody_but_the_caller_is_out_of_reach_of_final_training(skewed: Dataset):
-    """More final epochs change the figures, never the nodes chosen."""
+def test_final_training_changes_the_figures_and_never_the_choice(skewed: Dataset):
     short, long = (
         run_simulation(skewed, "random", budget=10, seed=1, curve_points=1, final_epochs=epochs)
         for epochs in (1, 60)
