@@ -43,7 +43,7 @@ def test_the_public_training_sets_give_the_published_accuracy(
 @pytest.mark.parametrize(
     ("name", "runs", "micro", "macro"),
     [
-        # Fifty runs, as in the paper: now and then one finds so few nodes of a class that Macro-F1 falls by ten.
+        # Fifty runs, as in the paper: one that happens on few nodes of a class loses ten points of Macro-F1.
         ("citeseer", 50, (69.0, 72.0), (62.0, 66.0)),
         ("pubmed", 10, (75.0, 79.5), (0.0, 100.0)),
         ("co-cs", 10, (87.5, 91.5), (0.0, 100.0)),

@@ -26,7 +26,7 @@ _HOMES = {
     "run_simulation": "gcbr.simulation",
     "simulate": "gcbr.learner",
 }
-__all__ = list(_HOMES)  # noqa: PLE0604
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -23,11 +23,14 @@ def policies(
         from dataclasses import asdict
         from json import dumps
 
-        print(dumps({name: {"fingerprint": fingerprint(p), **asdict(card)} for name, (p, card) in loaded.items()}))
+        cards = {
+            name: {"fingerprint": fingerprint(policy), **asdict(card)} for name, (policy, card) in loaded.items()
+        }
+        print(dumps(cards))
         return
-    from rich.table import Table
+    from gcbr.cli.tables import plain_table
 
-    table = Table("policy", "method", "features", "trained on", "episodes", "seed", "weights", box=None)
+    table = plain_table("policy", "method", "features", "trained on", "episodes", "seed", "weights")
     for name, (policy, card) in loaded.items():
         seed = card.settings["train"]["seed"]
         table.add_row(

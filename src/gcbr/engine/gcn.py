@@ -19,6 +19,7 @@ from typing import NamedTuple, Self
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.optim.adam import adam
 
 from gcbr.engine.matrix import Csr, Matrix
 from gcbr.engine.receptive import ReceptiveField, receptive_field
@@ -50,6 +51,56 @@ class Gradients(NamedTuple):
     b2: Tensor
 
 
+class AdamState(NamedTuple):
+    """Adam's memory of some parameters.
+
+    Its step is PyTorch's own function without the optimizer class around it, whose first step loads
+    PyTorch's compiler: a second more before the first answer is learned.
+    """
+
+    means: list[Tensor]
+    squares: list[Tensor]
+    steps: list[Tensor]
+
+    @classmethod
+    def of(cls, parameters: list[Tensor]) -> Self:
+        return cls(
+            means=[torch.zeros_like(parameter) for parameter in parameters],
+            squares=[torch.zeros_like(parameter) for parameter in parameters],
+            steps=[torch.zeros((), device=parameter.device) for parameter in parameters],
+        )
+
+    def step(self, parameters: list[Tensor], gradients: list[Tensor], config: GCNConfig) -> None:
+        adam(
+            parameters,
+            gradients,
+            self.means,
+            self.squares,
+            [],
+            self.steps,
+            fused=True,
+            amsgrad=False,
+            beta1=0.9,
+            beta2=0.999,
+            lr=config.learning_rate,
+            weight_decay=config.weight_decay,
+            eps=1e-8,
+            maximize=False,
+        )
+
+    def padded_like(self, parameters: list[Tensor]) -> Self:
+        """Room for parameters grown along their last dimension; what is new has no past."""
+
+        def padded(moments: list[Tensor]) -> list[Tensor]:
+            pairs = zip(moments, parameters, strict=True)
+            return [F.pad(moment, (0, grown.shape[-1] - moment.shape[-1])) for moment, grown in pairs]
+
+        return self._replace(means=padded(self.means), squares=padded(self.squares))
+
+    def clone(self) -> Self:
+        return type(self)(*[[tensor.clone() for tensor in tensors] for tensors in self])
+
+
 class BatchedGCN:
     """E independent networks on one graph: `step` trains them all, `predict` asks them all."""
 
@@ -76,7 +127,7 @@ class BatchedGCN:
         self.b1 = torch.zeros(episodes, config.hidden, device=self._device)
         self.w2 = self._glorot(config.hidden, num_classes)  # [E, H, C]
         self.b2 = torch.zeros(episodes, num_classes, device=self._device)
-        self._optimizer = self._new_optimizer()
+        self._adam = AdamState.of(self.parameters)
 
     @property
     def parameters(self) -> list[Tensor]:
@@ -100,9 +151,7 @@ class BatchedGCN:
     def step(self, nodes: Tensor, classes: Tensor) -> Tensor:
         """One full-batch step on the labels, both [E, L]; returns each network's loss before it."""
         loss, gradients = self.gradients(nodes, classes)
-        for parameter, gradient in zip(self.parameters, gradients, strict=True):
-            parameter.grad = gradient
-        self._optimizer.step()
+        self._adam.step(self.parameters, list(gradients), self.config)
         self._hidden = None
         return loss
 
@@ -133,25 +182,16 @@ class BatchedGCN:
     def grow(self, num_classes: int) -> None:
         """Add outputs for new classes; what was learned of the others stays, to the bit."""
         fresh = self._glorot(self.config.hidden, num_classes)[..., self.num_classes :]
-        old = [self._optimizer.state.get(p, {}) for p in self.parameters]
         self.w2 = torch.cat([self.w2, fresh], dim=2)
         self.b2 = F.pad(self.b2, (0, fresh.shape[2]))
-        self._optimizer = self._new_optimizer()
-        for parameter, state in zip(self.parameters, old, strict=True):
-            self._optimizer.state[parameter] = {
-                key: F.pad(value, (0, parameter.shape[-1] - value.shape[-1])) if value.dim() else value
-                for key, value in state.items()
-            }
+        self._adam = self._adam.padded_like(self.parameters)
 
     def clone(self) -> Self:
-        """A copy with weights, optimizer and generator of its own, on the same graph."""
+        """A copy with weights, moments and generator of its own, on the same graph."""
         twin = copy.copy(self)
         twin._rng = clone_generator(self._rng)
         twin.w1, twin.b1, twin.w2, twin.b2 = (parameter.clone() for parameter in self.parameters)
-        twin._optimizer = twin._new_optimizer()
-        for theirs, ours in zip(twin.parameters, self.parameters, strict=True):
-            state = self._optimizer.state.get(ours, {})
-            twin._optimizer.state[theirs] = {key: value.clone() for key, value in state.items()}
+        twin._adam = self._adam.clone()
         return twin
 
     def _layer(self, propagation: Csr, x: Matrix) -> Tensor:
@@ -191,12 +231,6 @@ class BatchedGCN:
         bound = math.sqrt(6 / (fan_in + fan_out))
         uniform = torch.rand(self.episodes, fan_in, fan_out, generator=self._rng).to(self._device)
         return uniform.mul_(2 * bound).sub_(bound)
-
-    def _new_optimizer(self) -> torch.optim.Adam:
-        config = self.config
-        return torch.optim.Adam(
-            self.parameters, lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
-        )
 
 
 def cross_entropy(logits: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
