@@ -16,6 +16,7 @@ ROOT = Path(gcbr.__file__).parent
 ORDER = [
     "errors",
     "files",
+    "versions",
     "seeding",
     "engine.memory",
     "engine.matrix",
@@ -43,6 +44,7 @@ ORDER = [
     "learner",
     "explain",
     "simulation",
+    "statistics",
     "formats",
     "executor",
     "benchmark",

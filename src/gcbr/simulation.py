@@ -61,7 +61,7 @@ def run_simulation(
     classifier: ClassifierFactory = GCNClassifier,
     on_answer: Callable[[Labels], None] | None = None,
 ) -> SimulationResult:
-    """Label `budget` nodes (by default `default_budget`) with `strategy`; the seed redraws all but the test set.
+    """Label `budget` nodes (by default `default_budget`); the seed redraws all but the test set.
 
     `on_answer` hears the labels so far after each answer.
     """

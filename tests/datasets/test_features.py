@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from gcbr.datasets.features import apply_rule, rows_of_unit_norm, rows_summing_to_one
+from gcbr.datasets.features import apply_rule, rows_of_norm, rows_summing_to_one
 from gcbr.engine.matrix import Centered, Csr, Dense
 from gcbr.errors import InputError
 from gcbr.graph import Graph
@@ -33,11 +33,11 @@ def values(matrix):
     return matrix.to_dense().flatten().tolist()
 
 
-def test_unit_norm_rows(form):
-    scaled = rows_of_unit_norm(form(X))
+def test_rows_of_a_norm(form):
+    scaled = rows_of_norm(form(X), 5)
     assert isinstance(scaled, type(form(X)))
-    half = math.sqrt(0.5)
-    assert values(scaled) == pytest.approx([0.6, 0.8, 0, 0, 0, 0, 0, half, half])
+    side = 5 * math.sqrt(0.5)
+    assert values(scaled) == pytest.approx([3, 4, 0, 0, 0, 0, 0, side, side])
 
 
 def test_rows_summing_to_one(form):
@@ -48,13 +48,13 @@ def test_rows_summing_to_one(form):
 
 def test_huge_and_tiny_numbers_survive(form):
     x = torch.tensor([[3e30, 4e30], [3e-30, 4e-30]])
-    assert values(rows_of_unit_norm(form(x))) == pytest.approx([0.6, 0.8, 0.6, 0.8])
+    assert values(rows_of_norm(form(x), 1)) == pytest.approx([0.6, 0.8, 0.6, 0.8])
 
 
-def test_the_default_rule_is_unit_norm_for_every_graph(form):
+def test_the_default_rule_is_norm_8_for_every_graph(form):
     for name in ("cora", "photo", "my own graph"):
         scaled = apply_rule(name, graph(form(X)), "default")
-        assert values(scaled.x)[:3] == pytest.approx([0.6, 0.8, 0])
+        assert values(scaled.x)[:3] == pytest.approx([4.8, 6.4, 0])
         assert (scaled.name, scaled.name_of(2)) == ("three", "paper-2")
 
 

@@ -43,8 +43,8 @@ def test_the_first_choice_is_the_most_central_node(star: Graph, make_view):
 
 
 def test_late_choices_go_by_the_model_half_of_the_time(star: Graph, make_view):
-    # The center leads while 0.25 + 0.65 w > 0.7 - 0.3 w, that is w > 0.4737: 0.5263^1.005 = 0.525 of the time;
-    # otherwise node 2, the best in entropy and density together.
+    # The center leads while 0.25 + 0.65 w > 0.7 - 0.3 w, or w > 0.4737: 0.5263^1.005 = 0.525 of the time.
+    # Otherwise node 2 does, the best in entropy and density together.
     strategy = AGE(star, 5, torch.Generator(), base=0.0)
     chosen = [
         strategy.select(make_view(star, PROBABILITIES, labels={1: 0, 3: 0}, seed=seed)) for seed in range(200)

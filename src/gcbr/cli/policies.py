@@ -24,7 +24,7 @@ def policies(
         from json import dumps
 
         cards = {
-            name: {"fingerprint": fingerprint(policy), **asdict(card)} for name, (policy, card) in loaded.items()
+            name: asdict(card) | {"weights": fingerprint(policy)} for name, (policy, card) in loaded.items()
         }
         print(dumps(cards))
         return

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import platform
-from importlib.metadata import version
 
 from gcbr.graph import Dataset
 from gcbr.metrics import class_counts
 from gcbr.report.summary import MEASURES, Comparison, Estimate, Measure, measure_rows
 from gcbr.simulation import SimulationResult
 from gcbr.splits import is_scaled
+from gcbr.versions import versions
 
-_PACKAGES = ("gcbr", "torch", "numpy", "scipy")
+__all__ = ["as_document", "versions"]
 
 
 def as_document(comparison: Comparison) -> dict[str, object]:
@@ -27,10 +26,6 @@ def as_document(comparison: Comparison) -> dict[str, object]:
         "difference": _difference(comparison),
         "runs": [_run(result) for runs in comparison.results.values() for result in runs],
     }
-
-
-def versions() -> dict[str, str]:
-    return {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}}
 
 
 def _dataset(dataset: Dataset) -> dict[str, object]:

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scipy.special import stdtrit
-
 from gcbr.graph import Dataset
 from gcbr.metrics import class_counts
-from gcbr.simulation import Score, SimulationResult
+from gcbr.simulation import SimulationResult
+from gcbr.statistics import MEASURES, Estimate, Measure, estimate, number
+
+__all__ = [
+    "BASELINE",
+    "MEASURES",
+    "ClassRow",
+    "Comparison",
+    "CurvePoint",
+    "Estimate",
+    "Measure",
+    "MeasureRow",
+    "Settings",
+    "class_rows",
+    "class_shares",
+    "estimate",
+    "learning_curve",
+    "measure_rows",
+    "number",
+]
 
 BASELINE = "random"
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -44,47 +59,6 @@ class Comparison:
     @property
     def strategy(self) -> str:
         return self.strategies[0]
-
-
-class Estimate(NamedTuple):
-    """A mean over runs; nan where nothing could be measured."""
-
-    mean: float
-    margin: float | None  # half the width of its 95% t-interval; None for a single run
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether the interval leaves out zero; a single run is never clear."""
-        return self.margin is not None and abs(self.mean) > self.margin
-
-
-def estimate(values: Sequence[float]) -> Estimate:
-    mean = math.fsum(values) / len(values)
-    if len(values) < 2:
-        return Estimate(mean, None)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-    quantile = float(stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2))
-    return Estimate(mean, quantile * math.sqrt(variance / len(values)))
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A field of `Score` as people read it."""
-
-    key: str
-    title: str
-    scale: float
-    decimals: int
-
-    def of(self, score: Score) -> float:
-        return self.scale * float(getattr(score, self.key))
-
-
-MEASURES = (
-    Measure("micro_f1", "Micro-F1", 100, 1),
-    Measure("macro_f1", "Macro-F1", 100, 1),
-    Measure("imbalance_ratio", "Imbalance ratio", 1, 2),
-)
 
 
 class MeasureRow(NamedTuple):
@@ -145,12 +119,3 @@ def learning_curve(runs: Sequence[SimulationResult], measure: Measure) -> list[C
     """The mean over runs at each number of labels at which they were measured."""
     steps = zip(*(run.curve for run in runs), strict=True)
     return [CurvePoint(scores[0].labels, estimate([measure.of(s) for s in scores])) for scores in steps]
-
-
-def number(value: Estimate, decimals: int, *, signed: bool = False) -> str:
-    """`94.1`, or `94.1 ± 0.8` over several runs; `-` where nothing could be measured."""
-    if math.isnan(value.mean):
-        return "-"
-    sign = "+" if signed else ""
-    mean = f"{value.mean:{sign}z.{decimals}f}"
-    return mean if value.margin is None else f"{mean} ± {value.margin:.{decimals}f}"

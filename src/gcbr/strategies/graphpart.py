@@ -1,6 +1,6 @@
 """GraphPart (Ma et al. 2022, "Partition-Based Active Learning for Graph Neural Networks").
 
-Communities of the graph first, FeatProp inside each. The paper's greedy modularity takes hours on tens of
+Communities of the graph first, FeatProp inside each. The paper's greedy modularity is too slow for tens of
 thousands of nodes, so communities here are Louvain's, which climbs the same modularity in seconds. Each
 gets labels in proportion to its size; those too small for one are taken together.
 """

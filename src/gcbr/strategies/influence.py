@@ -39,19 +39,19 @@ def influence_of(graph: Graph, weights: Tensor) -> Tensor:
 
 
 def strongest_influence(graph: Graph) -> Csr:
-    """A 1 at (u, v) where nobody's influence on u is stronger than v's.
+    """A 1 at (u, u), and at (u, v) where nobody's influence on u is stronger than v's.
 
-    Nobody's is stronger than u's own; without edge weights it is matched by those who have all of u's
-    neighbors for neighbors: what a hub is to its leaves, and the members of a clique to each other.
+    Without edge weights nobody's is stronger than u's own, which is matched by those who have all of u's
+    neighbors for neighbors: a hub for its leaves, the members of a clique for each other.
     """
     first, second = _steps(graph)
-    rows, columns = [], []
+    rows, columns = [torch.arange(graph.num_nodes)], [torch.arange(graph.num_nodes)]
     for start in range(0, graph.num_nodes, _BLOCK):
         block = (first[start : start + _BLOCK] @ second).tocoo()
         row, column = (torch.from_numpy(ends.astype(np.int64)) for ends in block.coords)
         influence = torch.from_numpy(block.data)
         strongest = torch.zeros(block.shape[0]).scatter_reduce(0, row, influence, "amax")
-        kept = influence >= (1 - _ROUNDING) * strongest[row]
+        kept = (influence >= (1 - _ROUNDING) * strongest[row]) & (row + start != column)
         rows.append(row[kept] + start)
         columns.append(column[kept])
     entries = torch.cat(rows), torch.cat(columns)
@@ -68,13 +68,14 @@ def _degree_with_loop(graph: Graph) -> Tensor:
 
 
 def _steps(graph: Graph) -> tuple[csr_array, csr_array]:
-    """P and P again, where hubs have nothing but their loops left in the second."""
+    """P and P again, without the steps that leave a hub in the second."""
     from scipy.sparse import csr_array, diags_array
 
     adjacency = graph.adjacency
     parts = tuple(part.numpy() for part in (adjacency.values, adjacency.indices, adjacency.indptr))
     stay = 1 / _degree_with_loop(graph).numpy()
-    is_hub = (graph.degree > _HUB).numpy()
     first = csr_array(diags_array(stay) @ csr_array(parts, adjacency.shape) + diags_array(stay))
-    passes_on = diags_array((~is_hub).astype(stay.dtype))
-    return first, csr_array(passes_on @ first + diags_array(stay * is_hub))
+    passes_on = (graph.degree <= _HUB).numpy().astype(stay.dtype)
+    second = csr_array(diags_array(passes_on) @ first)
+    second.eliminate_zeros()
+    return first, second
