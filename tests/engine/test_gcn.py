@@ -199,12 +199,8 @@ def test_each_network_reaches_only_its_own_neighborhood():
     labeled = torch.tensor([[10, 11], [50, 10]])
     field = receptive_field(normalized_adjacency(ring(100)), features("csr", 100), labeled, used_again=False)
     assert field.nodes is not None
-    num_rows = len(field.nodes)
-    reached = list(zip(field.episode.tolist(), field.nodes[field.active % num_rows].tolist(), strict=True))
-    assert reached == [(0, node) for node in (9, 10, 11, 12)] + [
-        (1, node) for node in (9, 10, 11, 49, 50, 51)
-    ]
-    assert torch.equal(field.active // num_rows, field.episode)
+    reached = [field.nodes[rows].tolist() for rows in field.active.split(field.per_network)]
+    assert reached == [[9, 10, 11, 12], [9, 10, 11, 49, 50, 51]]
     assert field.outer.shape == (4, 10)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -160,9 +161,10 @@ class BatchedGCN:
         field = self._field_behind(nodes)
         x = self._training_features(field)
         hidden = self._training_layer(field, x)  # [E, R, H]
-        active = hidden.flatten(0, 1)[field.active]  # [P, H]
-        # What passes back through ReLU and dropout, as a factor.
-        passed = self._dropout_factor(active.shape) * (active > 0)
+        rows = torch.split(field.active, field.per_network)
+        active = torch.cat([layer[which] for layer, which in zip(hidden, rows, strict=True)])  # [P, H]
+        # What passes through ReLU and dropout, forward and back, as a factor.
+        passed = (self._kept(active.shape) & (active > 0)) * (1 / (1 - self.config.dropout))
 
         gathered = field.outer.matmul(active * passed).view(*nodes.shape, -1)  # [E, L, H]
         logits = torch.baddbmm(self.b2.unsqueeze(1), gathered, self.w2)  # [E, L, C]
@@ -170,11 +172,10 @@ class BatchedGCN:
 
         d_gathered = torch.bmm(d_logits, self.w2.mT).flatten(0, 1)
         d_active = field.outer.transposed_matmul(d_gathered) * passed
-        d_hidden = torch.zeros_like(hidden)
-        d_hidden.flatten(0, 1).index_copy_(0, field.active, d_active)
+        d_by_network = torch.split(d_active, field.per_network)
         return loss, Gradients(
-            w1=torch.stack([x.transposed_matmul(field.inner_transposed.matmul(d)) for d in d_hidden]),
-            b1=torch.zeros_like(self.b1).index_add_(0, field.episode, d_active),
+            w1=self._first_gradient(field, x, rows, d_by_network),
+            b1=torch.stack([d.sum(0) for d in d_by_network]),
             w2=torch.bmm(gathered.mT, d_logits),
             b2=d_logits.sum(1),
         )
@@ -196,8 +197,23 @@ class BatchedGCN:
 
     def _layer(self, propagation: Csr, x: Matrix) -> Tensor:
         """relu(A_hat X W1 + b1) of every network: [E, rows, H]."""
-        rows = torch.stack([propagation.matmul(x.matmul(w1)) for w1 in self.w1])
-        return rows.add_(self.b1.unsqueeze(1)).relu_()
+        layer = torch.empty(self.episodes, propagation.shape[0], self.config.hidden, device=self._device)
+        for rows, w1, b1 in zip(layer, self.w1, self.b1, strict=True):
+            torch.add(propagation.matmul(x.matmul(w1)), b1, out=rows).relu_()
+        return layer
+
+    def _first_gradient(
+        self, field: ReceptiveField, x: Matrix, rows: Sequence[Tensor], d_rows: Sequence[Tensor]
+    ) -> Tensor:
+        """The gradient by W1, from that of each network's active hidden rows."""
+        gradient = torch.empty_like(self.w1)
+        # One table for all the networks in turn, so that it stays in the cache.
+        d_hidden = torch.zeros(field.inner.shape[0], self.config.hidden, device=self._device)
+        for episode, (which, d_active) in enumerate(zip(rows, d_rows, strict=True)):
+            d_hidden.index_copy_(0, which, d_active)
+            gradient[episode] = x.transposed_matmul(field.inner_transposed.matmul(d_hidden))
+            d_hidden.index_fill_(0, which, 0)
+        return gradient
 
     def _training_features(self, field: ReceptiveField) -> Matrix:
         rate = self.config.feature_dropout
@@ -220,12 +236,11 @@ class BatchedGCN:
             self._labeled = nodes.clone()  # the caller may fill its own with other nodes
         return self._field
 
-    def _dropout_factor(self, shape: torch.Size) -> Tensor:
-        rate = self.config.dropout
-        if rate == 0:
-            return torch.ones(shape, device=self._device)
-        kept = torch.rand(shape, generator=self._rng).to(self._device) >= rate
-        return kept / (1 - rate)
+    def _kept(self, shape: torch.Size) -> Tensor:
+        """Which hidden numbers dropout leaves."""
+        if self.config.dropout == 0:
+            return torch.ones(shape, dtype=torch.bool, device=self._device)
+        return torch.rand(shape, generator=self._rng).to(self._device) >= self.config.dropout
 
     def _glorot(self, fan_in: int, fan_out: int) -> Tensor:
         bound = math.sqrt(6 / (fan_in + fan_out))

@@ -23,8 +23,8 @@ class ReceptiveField(NamedTuple):
     """The rows of both layers behind E x L labeled nodes, and the matrices that lead there."""
 
     outer: Csr  # [E * L, P] second layer: from the P hidden rows reached to the labels
-    active: Tensor  # [P] those rows, as positions in a table of [E, R] hidden rows
-    episode: Tensor  # [P] the network each of them belongs to
+    active: Tensor  # [P] those rows among the R of their network
+    per_network: list[int]  # how many of them each network has, in order; P in all
     nodes: Tensor | None  # [R] nodes whose hidden rows are computed; None: every node
     inner: Csr  # [R, S] first layer: from S nodes' features to the R hidden rows
     inner_transposed: Csr  # [S, R]
@@ -38,7 +38,8 @@ def receptive_field(propagation: Csr, x: Matrix, labeled: Tensor, *, used_again:
     episode_of_entry = neighbors.row_of_entry // labeled.shape[1]
     reached, column = torch.unique(episode_of_entry * num_nodes + neighbors.indices, return_inverse=True)
     outer = Csr(neighbors.indptr, column.to(neighbors.indices.dtype), neighbors.values, len(reached))
-    episode, node = reached // num_nodes, reached % num_nodes
+    node = reached % num_nodes
+    sizes = torch.bincount(reached // num_nodes, minlength=len(labeled)).tolist()
 
     nodes = _marked(node, num_nodes)
     worth = _WORTH_KEEPING if used_again else _WORTH_BUILDING_ONCE
@@ -47,10 +48,10 @@ def receptive_field(propagation: Csr, x: Matrix, labeled: Tensor, *, used_again:
         sources = _marked(hidden.indices, num_nodes)
         if len(sources) < worth * num_nodes:
             inner = hidden.columns(sources)
-            active = episode * len(nodes) + torch.searchsorted(nodes, node)
-            return ReceptiveField(outer, active, episode, nodes, inner, inner.transposed, x.rows(sources))
+            active = torch.searchsorted(nodes, node)
+            return ReceptiveField(outer, active, sizes, nodes, inner, inner.transposed, x.rows(sources))
     # The propagation matrix is symmetric: it is its own transpose.
-    return ReceptiveField(outer, reached, episode, None, propagation, propagation, x)
+    return ReceptiveField(outer, node, sizes, None, propagation, propagation, x)
 
 
 def _marked(nodes: Tensor, num_nodes: int) -> Tensor:
