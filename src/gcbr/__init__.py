@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gcbr.datasets import load_dataset as load_dataset
     from gcbr.errors import InputError as InputError
+    from gcbr.formats import from_networkx as from_networkx
+    from gcbr.formats import from_pyg as from_pyg
+    from gcbr.formats import read_graph as read_graph
     from gcbr.graph import Dataset as Dataset
     from gcbr.graph import Graph as Graph
     from gcbr.graph import Labels as Labels
@@ -22,7 +25,10 @@ _HOMES = {
     "Graph": "gcbr.graph",
     "InputError": "gcbr.errors",
     "Labels": "gcbr.graph",
+    "from_networkx": "gcbr.formats",
+    "from_pyg": "gcbr.formats",
     "load_dataset": "gcbr.datasets",
+    "read_graph": "gcbr.formats",
     "run_simulation": "gcbr.simulation",
     "simulate": "gcbr.learner",
 }

@@ -20,7 +20,7 @@ from gcbr.classifier import Classifier, ClassifierFactory, GCNClassifier
 from gcbr.engine.gcn import Prediction
 from gcbr.errors import InputError
 from gcbr.graph import Graph, Labels
-from gcbr.strategies import find_strategy
+from gcbr.strategies import DEFAULT_STRATEGY, find_strategy
 from gcbr.view import Observer, Strategy, StrategyFactory, View
 
 # Addresses of the generators under a learner's seed.
@@ -35,7 +35,7 @@ class ActiveLearner:
     def __init__(
         self,
         graph: Graph,
-        strategy: str | StrategyFactory = "random",
+        strategy: str | StrategyFactory = DEFAULT_STRATEGY,
         *,
         budget: int,
         seed: int = 0,

@@ -16,14 +16,13 @@ def versions() -> dict[str, str]:
 
 def commit() -> str | None:
     """The commit this package runs from, with a `+` if its files were changed since; None if installed."""
-    here = Path(__file__)
     # A package installed inside somebody's checkout is no part of it: git does not know its files.
-    if _git("ls-files", "--error-unmatch", here.name) is None:
+    if _git("ls-files", "--error-unmatch", "__init__.py") is None:
         return None
     name = _git("rev-parse", "--short=12", "HEAD")
     if name is None:
         return None
-    return name if _git("diff", "--quiet", "HEAD", "--", str(here.parent)) is not None else f"{name}+"
+    return name if _git("diff", "--quiet", "HEAD", "--", ".") is not None else f"{name}+"
 
 
 def _git(*arguments: str) -> str | None:

@@ -23,7 +23,7 @@ from gcbr.simulation import default_budget
 from gcbr.splits import split_sizes
 from gcbr.strategies import STRATEGIES, find_strategy
 
-DEFAULT_BUDGET = "20 per class"
+DEFAULT_BUDGET: Literal["20 per class"] = "20 per class"
 
 _BALANCED = re.compile(r"balanced\((.*)\)")
 _IN_FILE = re.compile(r"(.+\.py):\w+")
@@ -231,7 +231,8 @@ def _unknown_plan(name: str) -> InputError:
 
 def _mistake(error: ValidationError, text: str) -> str:
     """`, line 3: unknown key 'stratgies'; ...`: the first mistake, in the words of the plan."""
-    first = error.errors()[0]
+    # An unknown key first: misspelled, it is also the one that is missing.
+    first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
     keys = [str(part) for part in first["loc"]]
     if first["type"] == "missing":
         return f": the key '{keys[0]}' is missing"

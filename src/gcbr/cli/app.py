@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gcbr.cli import console, data, policies, run, strategies, train
+from gcbr.cli import bench, console, data, policies, run, strategies, train
 from gcbr.errors import InputError
 
 USER_MISTAKE = 2
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 app.command("run", epilog=run.EXAMPLE)(run.run)
 app.command("train", epilog=train.EXAMPLE)(train.train)
+app.command("bench", epilog=bench.EXAMPLE)(bench.bench)
 app.command("policies", epilog=policies.EXAMPLE)(policies.policies)
 app.command("strategies", epilog=strategies.EXAMPLE)(strategies.strategies)
 app.add_typer(data.app, name="data")

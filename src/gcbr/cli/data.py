@@ -1,7 +1,8 @@
-"""`gcbr data`: the datasets known by name, what is in them, and their files."""
+"""`gcbr data`: the datasets known by name, graphs in files, what is in them, and their files."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,15 +12,27 @@ from gcbr.cli import console, progress
 
 if TYPE_CHECKING:
     from gcbr.datasets import DatasetEntry
-    from gcbr.graph import Dataset
+    from gcbr.formats import GraphFile
+    from gcbr.graph import Dataset, Graph
 
-app = typer.Typer(help="List, describe and download the datasets known by name.", rich_markup_mode="rich")
+app = typer.Typer(
+    help="List, describe and download the datasets known by name; describe and convert graphs in files.",
+    rich_markup_mode="rich",
+)
 
 DataFolder = Annotated[
     Path | None,
     typer.Option("--data", metavar="DIR", help="Folder of raw datasets. \\[default: GCBR_DATA, or a cache]"),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
+LabelColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Column of a file that holds the labels. \\[default: label, class or y, if there]",
+    ),
+]
+NoLabels = Annotated[bool, typer.Option("--no-labels", help="Read no column of a file as labels.")]
 
 
 @app.command("list", epilog="Example: [bold]gcbr data list[/bold]")
@@ -44,45 +57,137 @@ def _presence(entry: DatasetEntry, data: Path | None) -> str:
     return f"{found} of {len(entry.files)} here" if found else "to download"
 
 
-@app.command("info", epilog="Example: [bold]gcbr data info cora[/bold]")
-def describe_dataset(
-    name: Annotated[str, typer.Argument(help="Name of a dataset; downloaded if it is not here.")],
+@app.command("info", epilog="Example: [bold]gcbr data info cora[/bold], [bold]gcbr data info papers/[/bold]")
+def describe_graph(
+    graph: Annotated[
+        str, typer.Argument(help="Name of a dataset (downloaded if it is not here), a file, or a folder.")
+    ],
     data: DataFolder = None,
+    label_column: LabelColumn = None,
+    no_labels: NoLabels = False,
     json: AsJson = False,
 ) -> None:
-    """Show a dataset's size, degrees, components and classes."""
-    from gcbr.cli.tables import show_facts
-    from gcbr.datasets import load_dataset
-
-    with progress.downloads() as downloads:
-        dataset = load_dataset(name, data_dir=data, progress=downloads.report)
-    facts, classes = _facts(dataset), _class_sizes(dataset)
+    """Show a graph's size, degrees, components and classes, and how a file was understood."""
+    notes: tuple[str, ...] = ()
+    if is_file(graph):
+        opened = _opened(graph, label_column, no_labels)
+        facts, classes, notes = _facts(opened.graph), _label_counts(opened), opened.notes
+        facts["labeled nodes"] = len(opened.labels)
+    else:
+        dataset = _loaded(graph, data)
+        facts, classes = _facts(dataset.graph), _class_sizes(dataset)
+        facts["test nodes"] = len(dataset.test)
+    if classes:
+        facts["class skew"] = max(classes.values()) / max(1, min(classes.values()))
     if json:
         from json import dumps
 
-        print(dumps({"name": name, **facts, "classes": classes}, indent=1, ensure_ascii=False))
+        document = {
+            "name": graph,
+            **facts,
+            "classes": classes,
+            **({"notes": notes} if is_file(graph) else {}),
+        }
+        print(dumps(document, indent=1, ensure_ascii=False))
     else:
-        show_facts(console.results(), name, facts, classes)
+        _show(graph, facts, classes, notes)
 
 
-def _facts(dataset: Dataset) -> dict[str, int | float]:
+@app.command("convert", epilog="Example: [bold]gcbr data convert papers/ papers.graphml[/bold]")
+def convert(
+    source: Annotated[str, typer.Argument(help="A file or folder to read, or the name of a dataset.")],
+    target: Annotated[
+        Path,
+        typer.Argument(help="A file (graphml, gml, gexf, json, mtx, npz, pt), or a folder for two tables."),
+    ],
+    format: Annotated[
+        str | None, typer.Option(metavar="FORMAT", help="Of tables: csv, tsv or parquet. \\[default: csv]")
+    ] = None,
+    data: DataFolder = None,
+    label_column: LabelColumn = None,
+    no_labels: NoLabels = False,
+) -> None:
+    """Write a graph in another format."""
+    from gcbr.formats import convert_graph, write_graph
+
+    if is_file(source):
+        opened, lost = convert_graph(source, target, labels=_wanted(label_column, no_labels), format=format)
+        graph, notes = opened.graph, opened.notes
+    else:
+        dataset = _loaded(source, data)
+        graph, notes = dataset.graph, ("features are written as the default rule scales them",)
+        labels = {node: dataset.class_names[cls] for node, cls in enumerate(dataset.y.tolist())}
+        lost = write_graph(target, graph, labels, format=format)
+    for sentence in (*notes, *lost):
+        console.note(sentence)
+    print(f"{target}: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges")
+
+
+def is_file(graph: str) -> bool:
+    """Whether a GRAPH means a file or folder; the name of a dataset comes first."""
+    from gcbr.datasets import DATASETS
+
+    if graph.partition(":")[0] in DATASETS:
+        return False
+    return Path(graph).exists() or Path(graph).suffix != "" or "/" in graph
+
+
+def _wanted(label_column: str | None, no_labels: bool) -> bool | str:
+    return label_column if label_column is not None else not no_labels
+
+
+def _opened(source: str, label_column: str | None, no_labels: bool) -> GraphFile:
+    from gcbr.formats import open_graph
+
+    return open_graph(source, labels=_wanted(label_column, no_labels))
+
+
+def _loaded(name: str, data: Path | None) -> Dataset:
+    from gcbr.datasets import load_dataset
+
+    with progress.downloads() as downloads:
+        return load_dataset(name, data_dir=data, progress=downloads.report)
+
+
+def _show(
+    name: str, facts: Mapping[str, int | float], classes: Mapping[str, int], notes: tuple[str, ...]
+) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from gcbr.cli.tables import show_facts
+
+    out = console.results()
+    if classes:
+        show_facts(out, name, facts, classes)
+    else:
+        out.print(name, style="bold", markup=False)
+        sizes = Table.grid(padding=(0, 2))
+        for fact, value in facts.items():
+            sizes.add_row(
+                Text(fact, style="dim"), f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+            )
+        out.print(sizes)
+    if notes:
+        out.print()
+    for sentence in notes:
+        out.print(f"- {sentence}", markup=False, soft_wrap=True)
+
+
+def _facts(graph: Graph) -> dict[str, int | float]:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    graph, degree = dataset.graph, dataset.graph.degree
     adjacency = graph.adjacency
     parts = tuple(part.numpy() for part in (adjacency.values, adjacency.indices, adjacency.indptr))
-    sizes = _class_sizes(dataset).values()
     return {
         "nodes": graph.num_nodes,
         "edges": graph.num_edges,
         "features": graph.num_features,
         "components": int(connected_components(csr_array(parts, adjacency.shape), directed=False)[0]),
-        "isolated nodes": int((degree == 0).sum()),
+        "isolated nodes": int((graph.degree == 0).sum()),
         "mean degree": 2 * graph.num_edges / graph.num_nodes,
-        "largest degree": int(degree.max()),
-        "test nodes": len(dataset.test),
-        "class skew": max(sizes) / max(1, min(sizes)),
+        "largest degree": int(graph.degree.max()),
     }
 
 
@@ -91,6 +196,12 @@ def _class_sizes(dataset: Dataset) -> dict[str, int]:
 
     counts = class_counts(dataset.y, dataset.num_classes).tolist()
     return dict(zip(dataset.class_names, counts, strict=True))
+
+
+def _label_counts(opened: GraphFile) -> dict[str, int]:
+    from collections import Counter
+
+    return dict(Counter(opened.labels.values()).most_common())
 
 
 @app.command("fetch", epilog="Example: [bold]gcbr data fetch cora citeseer[/bold]")

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 EXAMPLE = "Example: [bold]gcbr run cora --budget 140 --runs 10 --out report[/bold]"
 
-DEFAULT_STRATEGY = "gcbr++"
-
 
 def run(
     graph: Annotated[
@@ -28,8 +26,7 @@ def run(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="How nodes are chosen, see [bold]gcbr strategies[/bold]. "
-            f"\\[default: {DEFAULT_STRATEGY}, or random without it]",
+            help="How nodes are chosen, see [bold]gcbr strategies[/bold]. \\[default: gcbr++]",
         ),
     ] = None,
     budget: Annotated[
@@ -74,11 +71,11 @@ def run(
     from gcbr.datasets import load_dataset
     from gcbr.engine.memory import keep_freed_memory
     from gcbr.simulation import default_budget
-    from gcbr.strategies import find_strategy
+    from gcbr.strategies import DEFAULT_STRATEGY, find_strategy
 
     torch.set_num_threads(threads)
     keep_freed_memory()
-    name = strategy or _default_strategy()
+    name = strategy or DEFAULT_STRATEGY
     # Mistakes that can be seen now are told now, not after a download or an hour of work.
     find_strategy(name)
     if out is not None:
@@ -101,12 +98,6 @@ def run(
         tables.show_comparison(console.results(), comparison)
     if out is not None:
         console.note(f"report written to {report.write_report(out, comparison)}")
-
-
-def _default_strategy() -> str:
-    from gcbr.strategies import STRATEGIES
-
-    return DEFAULT_STRATEGY if DEFAULT_STRATEGY in STRATEGIES else "random"
 
 
 def _simulate(dataset: Dataset, strategy: str, settings: Settings) -> dict[str, tuple[SimulationResult, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from gcbr.errors import InputError
 from gcbr.strategies.age import AGE
@@ -16,6 +17,7 @@ from gcbr.strategies.coreset import CoreSet
 from gcbr.strategies.featprop import FeatProp
 from gcbr.strategies.grain import Grain
 from gcbr.strategies.graphpart import GraphPart
+from gcbr.strategies.learned import from_file, shipped
 from gcbr.strategies.own import offered_strategies, offered_strategy, strategy_from_file
 from gcbr.strategies.random import Random
 from gcbr.view import StrategyFactory
@@ -30,6 +32,8 @@ class StrategyEntry:
     paper: str = ""
     policy: bool = False  # whether it needs a trained policy
 
+
+_GCBR = "Yu, Zhu, Li 2024"
 
 STRATEGIES: dict[str, StrategyEntry] = {
     "random": StrategyEntry(Random, "any candidate, all equally likely"),
@@ -51,25 +55,36 @@ STRATEGIES: dict[str, StrategyEntry] = {
     ),
     "graphpart": StrategyEntry(GraphPart, "featprop inside each community", "Ma et al. 2022"),
     "alg": StrategyEntry(
-        ALG, "the most influence where labels have little, with class quotas", "Zhang, Shen et al. 2021"
+        ALG, "the most influence where labels have little; class quotas", "Zhang, Shen et al. 2021"
     ),
     "grain": StrategyEntry(
         Grain, "the most nodes newly influenced, and of the most kinds", "Zhang, Yang et al. 2021"
     ),
-    "balanced(age)": StrategyEntry(
-        balanced(AGE), "age in the class furthest behind; balanced(...) takes any strategy"
+    "gcbr": StrategyEntry(
+        shipped("gcbr"), "a trained policy: informative nodes of classes with few labels", _GCBR, policy=True
     ),
+    "gcbr++": StrategyEntry(
+        shipped("gcbr++"), "gcbr, trained to avoid classes that have their share", _GCBR, policy=True
+    ),
+    "balanced(age)": StrategyEntry(balanced(AGE), "age, in the class furthest behind; so with any strategy"),
 }
+
+DEFAULT_STRATEGY = "gcbr++"
 
 _BALANCED = re.compile(r"balanced\((.*)\)")
 _IN_FILE = re.compile(r".+\.py:\w+")
 
 
 def find_strategy(name: str) -> StrategyFactory:
-    """The strategy called `name`: one of the table, `balanced(NAME)`, `my_file.py:MyStrategy`, or one that
-    an installed package offers. An unknown name is answered with the list and the closest match."""
+    """The strategy called `name`; an unknown name is answered with the list and the closest match.
+
+    One of the table, `balanced(NAME)`, a policy's file `my-policy.safetensors`, a class in a file
+    `my_file.py:MyStrategy`, or a name that an installed package offers.
+    """
     if name in STRATEGIES:
         return STRATEGIES[name].factory
+    if name.endswith(".safetensors"):
+        return from_file(Path(name))
     if match := _BALANCED.fullmatch(name):
         return balanced(find_strategy(match[1].strip()))
     if _IN_FILE.fullmatch(name):
