@@ -366,7 +366,7 @@ def test_only_synthetic_takes_options():
 def test_datasets_come_scaled_by_the_rule_asked_for(data_dir):
     default = load_dataset("cora", data_dir=data_dir).graph.x
     assert isinstance(default, Csr)
-    assert default.rows(torch.tensor([1708])).values.square().sum() == pytest.approx(1.0)
+    assert default.rows(torch.tensor([1708])).values.square().sum() == pytest.approx(64.0)  # norm 8
     paper = load_dataset("cora", data_dir=data_dir, features="paper").graph.x
     assert isinstance(paper, Csr)
     assert paper.values.unique().tolist() == [1.0]

@@ -1,6 +1,7 @@
 """Any graph written in any format and read back is the same graph."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import networkx as nx
@@ -25,13 +26,45 @@ TARGETS = {
     **{name: (f"graph.{name}", None) for name in ("graphml", "gml", "gexf", "json", "npz", "pt")},
 }
 
-# Letters of many scripts, quotes, separators and spaces; no control characters, which XML cannot hold.
-TEXT = st.text(
-    st.characters(exclude_categories=("C", "Zl", "Zp")) | st.sampled_from(list("\"',#;& <>\\")),
-    min_size=1,
-    max_size=8,
+# Names that some format or other takes for something else than text.
+TRICKY = [
+    "0",
+    "1",
+    "00",
+    "-1",
+    "1e5",
+    "1.0",
+    "nan",
+    "NAN",
+    "inf",
+    "null",
+    "None",
+    "True",
+    "[",
+    "_",
+    "#a",
+    "id",
+]
+TRICKY += [
+    " a",
+    "a ",
+    "&amp;",
+    "&#65;",
+    '"',
+    "''",
+    ",",
+    ";",
+    "\\n",
+    "label",
+    "source",
+    "_networkx_list_start",
+]
+
+# Letters of many scripts, punctuation and spaces; no control characters, which XML cannot hold.
+TEXT = st.sampled_from(TRICKY) | st.text(
+    st.characters(exclude_categories=("C", "Zl", "Zp")), min_size=1, max_size=8
 )
-CLASSES = st.sampled_from(["red", "blue", "7", "ä ö", 'so "called"', "a,b"])
+CLASSES = st.sampled_from(["red", "blue", "7", "ä ö", 'so "called"', "a,b", "nan", "None", "&lt;"])
 NUMBERS = st.floats(-1e6, 1e6, width=32)
 WEIGHTS = st.floats(2**-20, 2**20, width=32)
 
@@ -191,8 +224,19 @@ def test_a_target_in_no_format_is_refused(tmp_path, barbell, target, format, wor
     assert not list(tmp_path.iterdir())
 
 
-def test_a_name_that_xml_cannot_hold_is_refused(tmp_path):
+def test_a_name_that_a_format_cannot_hold_is_refused(tmp_path):
     graph = Graph("one", symmetric([], [], 1), Dense(torch.ones(1, 1)), ("a\x01b",))
     for name in ("graph.graphml", "graph.gexf"):
-        with pytest.raises(InputError, match="control character"):
+        with pytest.raises(InputError, match=r"cannot hold the text 'a\\x01b'"):
             write_graph(tmp_path / name, graph)
+    with pytest.raises(InputError, match="format gml cannot hold"):
+        write_graph(tmp_path / "graph.gml", replace(graph, node_names=("[]",)))
+    assert not list(tmp_path.iterdir())
+
+
+def test_line_breaks_in_names_survive_in_tables_and_json(tmp_path):
+    graph = Graph("two", symmetric([(0, 1)], [1.0], 2), Dense(torch.ones(2, 1)), ('a\n"b', "c\r\n"), "raw")
+    for format in ("csv", "tsv", "parquet", "json", "npz", "gml"):
+        target, table = TARGETS[format]
+        write_graph(tmp_path / format / target, graph, {1: "x\ny"}, format=table)
+        assert_same(open_graph(tmp_path / format / target, features="raw"), graph, {1: "x\ny"})

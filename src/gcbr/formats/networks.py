@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     import networkx as nx
     import polars as pl
 
-_NOT_IN_XML = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
+_NOT_IN_XML = re.compile("[\x00-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")  # control characters and their like
+_FORBIDDEN = {
+    ".graphml": _NOT_IN_XML,
+    ".gexf": _NOT_IN_XML,
+    ".gml": re.compile(r"^(\[\]|\(\))$"),  # NetworkX reads these two as an empty list and tuple
+}
 
 
 def parse_network(path: Path) -> Parsed:
@@ -73,8 +78,8 @@ def write_network(path: Path, edges: pl.DataFrame, nodes: pl.DataFrame) -> None:
     import networkx as nx
 
     suffix = path.suffix.lower()
-    if suffix in (".graphml", ".gexf"):
-        _check_xml(path.name, nodes)
+    if suffix in _FORBIDDEN:
+        _check_text(path.name, nodes, _FORBIDDEN[suffix])
     graph = nx.Graph()
     # GML and GEXF call a node's own name `label`.
     renamed = {"label": "class"} if suffix in (".gml", ".gexf") else {}
@@ -278,10 +283,11 @@ def _is_wide(values: list[object]) -> bool:
     return any(isinstance(value, int) and abs(value) >= 2**63 for value in values)
 
 
-def _check_xml(origin: str, nodes: pl.DataFrame) -> None:
+def _check_text(origin: str, nodes: pl.DataFrame, forbidden: re.Pattern[str]) -> None:
     for column in nodes:
         for value in column:
-            if isinstance(value, str) and _NOT_IN_XML.search(value):
+            if isinstance(value, str) and forbidden.search(value):
+                kind = origin.rpartition(".")[2]
                 raise InputError(
-                    f"{origin}: XML cannot hold the control character in {value!r}; use CSV or JSON"
+                    f"{origin}: the format {kind} cannot hold the text {value!r}; use CSV or JSON"
                 )
