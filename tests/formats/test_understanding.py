@@ -167,6 +167,17 @@ def test_published_npz_files_are_read_without_their_pickles(data_dir):
     assert any("pickled" in note for note in opened.notes)
 
 
+def test_a_pt_file_may_be_what_a_dataset_of_pyg_stores(tmp_path):
+    from gcbr.formats.matrices import _pyg
+
+    fields = {"edge_index": torch.tensor([[0, 1], [1, 0]]), "x": torch.eye(2), "y": torch.tensor([1, -1])}
+    torch.save((fields, None, _pyg().Data), tmp_path / "one.pt")
+    assert open_graph(tmp_path / "one.pt").labels == {0: "1"}
+    torch.save((fields, {"x": torch.tensor([0, 1, 2])}, _pyg().Data), tmp_path / "two.pt")
+    with pytest.raises(gcbr.InputError, match=r"two\.pt holds 2 graphs"):
+        open_graph(tmp_path / "two.pt")
+
+
 # gcbr data
 
 

@@ -75,7 +75,7 @@ def parse_pt(path: Path) -> Parsed:
             f"Data, and nothing else is run ({reason[:200]})"
         ) from error
     if isinstance(value, tuple) and value:
-        value = value[0]  # (data, slices, class)
+        value = _single(value, path.name)
     return parsed_of_data(value, path.stem, path.name)
 
 
@@ -257,6 +257,15 @@ def _pyg_classes() -> list[Any]:
     data, storage = _pyg().data, _pyg().storage
     inside = [data.DataEdgeAttr, data.DataTensorAttr]
     return [data.Data, *inside, storage.EdgeStorage, storage.GlobalStorage, storage.NodeStorage]
+
+
+def _single(stored: tuple[Any, ...], origin: str) -> Any:
+    """The one graph of (data, slices, class); slices say where each of several graphs begins."""
+    slices = stored[1] if len(stored) > 1 and isinstance(stored[1], Mapping) else {}
+    num_graphs = max((len(begins) - 1 for begins in slices.values()), default=1)
+    if num_graphs > 1:
+        raise InputError(f"{origin} holds {num_graphs} graphs; expected one")
+    return stored[0]
 
 
 def _pyg() -> Any:

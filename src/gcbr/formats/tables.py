@@ -224,7 +224,7 @@ def _unique_ids(table: Table, column: str) -> pl.Series:
 
 
 def _seen_ids(ends: list[pl.Series]) -> pl.Series:
-    """The nodes that edges name: by number where all ids are whole numbers, else sources first, as they appear."""
+    """The nodes that edges name: by number where ids are whole numbers, else as they appear."""
     import polars as pl
 
     ids = pl.concat([column.alias("id") for column in ends]).unique(maintain_order=True)
