@@ -29,9 +29,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     keep_freed_memory()
-    print(
-        f"Macro-F1 of random choice, mean of {options.runs} runs: at a quarter of the budget, half, and the end"
-    )
+    print(f"Macro-F1 of random, mean of {options.runs} runs: at a quarter of the budget, half, the end")
     for title, name in GRAPHS.items():
         dataset = load_dataset(name, data_dir=options.data, features="default")
         for norm in NORMS:
