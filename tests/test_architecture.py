@@ -17,6 +17,7 @@ ORDER = [
     "errors",
     "files",
     "versions",
+    "figure_style",
     "seeding",
     "engine.memory",
     "engine.matrix",

@@ -16,29 +16,12 @@ from matplotlib.ticker import MaxNLocator
 
 from gcbr.benchmark.records import Record
 from gcbr.benchmark.tables import Groups, Setting, grouped
+from gcbr.figure_style import BASE_STYLE, INK
 from gcbr.statistics import MEASURES, Estimate, Measure, estimate
 
-INK, MUTED, RULE = "#1b1f24", "#5b6470", "#d9dde3"
-
-_STYLE: Any = {  # older matplotlibs have no type for a setting's name
+_STYLE = BASE_STYLE | {
     "font.size": 10,
-    "svg.fonttype": "none",  # letters stay letters: they can be searched and copied
-    "text.parse_math": False,  # a dollar sign in a class name is a dollar sign
-    "text.color": INK,
-    "axes.edgecolor": MUTED,
-    "axes.labelcolor": INK,
     "axes.titlesize": 10,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "grid.color": RULE,
-    "grid.linewidth": 0.8,
-    "legend.frameon": False,
 }
 
 # In gray some of the colors look alike: their lines and markers do not.

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import matplotlib
 from matplotlib.artist import Artist
@@ -19,11 +18,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from gcbr.figure_style import BASE_STYLE, INK, MUTED, RULE
 from gcbr.report.summary import Comparison, Measure, class_rows, estimate, learning_curve
 from gcbr.simulation import SimulationResult
 
 # Drawn in the page's light colors; each becomes the CSS variable of its name, which the dark page redefines.
-INK, MUTED, RULE = "#1b1f24", "#5b6470", "#d9dde3"
 PAPER = "#ffffff"
 FIRST, SECOND = "#1c4f8f", "#d98a2b"
 CSS_VARIABLES = {
@@ -37,25 +36,9 @@ CSS_VARIABLES = {
 
 LONGEST_NAME = 22  # characters of a class name beside its bars
 
-_STYLE: Any = {  # older matplotlibs have no type for a setting's name
+_STYLE = BASE_STYLE | {
     "font.size": 11,
-    "svg.fonttype": "none",  # letters stay letters: they can be searched, copied and read aloud
-    "text.parse_math": False,  # a dollar sign in a class name is a dollar sign
-    "text.color": INK,
-    "axes.edgecolor": MUTED,
-    "axes.labelcolor": INK,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "grid.color": RULE,
-    "grid.linewidth": 0.8,
     "hatch.linewidth": 1.2,
-    "legend.frameon": False,
     "legend.fontsize": 11,
     "legend.columnspacing": 1.4,
 }
