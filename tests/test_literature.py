@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from math import sqrt
 from pathlib import Path
 from statistics import mean, stdev
@@ -14,7 +15,7 @@ from gcbr.classifier import GCNClassifier
 from gcbr.datasets import load_dataset
 from gcbr.datasets.features import rows_summing_to_one
 from gcbr.graph import Labels
-from gcbr.simulation import run_simulation
+from gcbr.simulation import Score, run_simulation
 
 pytestmark = pytest.mark.slow
 
@@ -40,24 +41,33 @@ def test_the_public_training_sets_give_the_published_accuracy(
     assert mean(accuracies) > published - 1.5
 
 
+# Fifty runs on CiteSeer, as in the paper: one that happens on few nodes of a class loses ten points of Macro-F1.
 @pytest.mark.parametrize(
-    ("name", "runs", "micro", "macro"),
+    ("name", "figure", "runs", "band"),
     [
-        # Fifty runs, as in the paper: one that happens on few nodes of a class loses ten points of Macro-F1.
-        ("citeseer", 50, (69.0, 72.0), (62.0, 66.0)),
-        ("pubmed", 10, (75.0, 79.5), (0.0, 100.0)),
-        ("co-cs", 10, (87.5, 91.5), (0.0, 100.0)),
-        ("co-phy", 10, (89.5, 93.0), (0.0, 100.0)),
+        ("citeseer", "micro_f1", 50, (69.0, 72.0)),
+        pytest.param(
+            "citeseer",
+            "macro_f1",
+            50,
+            (62.0, 66.0),
+            marks=pytest.mark.xfail(reason="the mean is 61.82 ± 0.77"),
+        ),
+        ("pubmed", "micro_f1", 10, (75.0, 79.5)),
+        ("co-cs", "micro_f1", 10, (87.5, 91.5)),
+        ("co-phy", "micro_f1", 10, (89.5, 93.0)),
     ],
 )
 def test_random_choice_gives_the_paper_figures_under_its_feature_rule(
-    name: str, runs: int, micro: tuple[float, float], macro: tuple[float, float], data_dir: Path
+    name: str, figure: str, runs: int, band: tuple[float, float], data_dir: Path
 ) -> None:
+    values = [100 * getattr(final, figure) for final in random_finals(name, runs, data_dir)]
+    reach = 2 * stdev(values) / sqrt(runs)  # about 95%
+    print(f"{name}: {figure} {mean(values):.2f} ± {reach:.2f}, n = {runs}, band {band}")
+    assert band[0] <= mean(values) <= band[1]
+
+
+@cache
+def random_finals(name: str, runs: int, data_dir: Path) -> list[Score]:
     dataset = load_dataset(name, data_dir=data_dir, features="paper")
-    finals = [run_simulation(dataset, "random", seed=seed, curve_points=1).final for seed in range(runs)]
-    for figure, band in (("micro_f1", micro), ("macro_f1", macro)):
-        values = [100 * getattr(final, figure) for final in finals]
-        reach = 2 * stdev(values) / sqrt(runs)  # about 95%
-        print(f"{name}: {figure} {mean(values):.2f} ± {reach:.2f}, n = {runs}, band {band}")
-        assert band[0] <= mean(values) + reach
-        assert mean(values) - reach <= band[1]
+    return [run_simulation(dataset, "random", seed=seed, curve_points=1).final for seed in range(runs)]
