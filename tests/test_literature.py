@@ -41,7 +41,7 @@ def test_the_public_training_sets_give_the_published_accuracy(
     assert mean(accuracies) > published - 1.5
 
 
-# Fifty runs on CiteSeer, as in the paper: one that happens on few nodes of a class loses ten points of Macro-F1.
+# Fifty runs on CiteSeer, as in the paper: one that finds few nodes of a class loses ten points of Macro-F1.
 @pytest.mark.parametrize(
     ("name", "figure", "runs", "band"),
     [
