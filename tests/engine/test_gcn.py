@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from gcbr.engine import dropout
 from gcbr.engine.gcn import BatchedGCN, GCNConfig, cross_entropy
 from gcbr.engine.matrix import Centered, Csr, Dense, Matrix, normalized_adjacency
 from gcbr.engine.receptive import receptive_field
@@ -255,7 +256,7 @@ def test_dropout_is_that_of_autograd_under_the_same_mask(
     if feature_dropout > 0:
         seen[is_source] = x.rows(is_source.nonzero().flatten()).with_dropout(feature_dropout, twin).to_dense()
     kept = torch.zeros(5, NUM_RAGGED, config.hidden)
-    kept[reached] = (torch.rand(int(reached.sum()), config.hidden, generator=twin) >= 0.4) / 0.6
+    kept[reached] = dropout.kept(torch.Size([int(reached.sum()), config.hidden]), 0.4, twin) / 0.6
 
     for episode, reference in enumerate(references(network, graph, x)):
         expected_loss, expected = reference.gradients(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -22,6 +22,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.optim.adam import adam
 
+from gcbr.engine import dropout
 from gcbr.engine.matrix import Csr, Matrix
 from gcbr.engine.receptive import ReceptiveField, receptive_field
 from gcbr.seeding import clone_generator
@@ -128,7 +129,8 @@ class BatchedGCN:
         self.b1 = torch.zeros(episodes, config.hidden, device=self._device)
         self.w2 = self._glorot(config.hidden, num_classes)  # [E, H, C]
         self.b2 = torch.zeros(episodes, num_classes, device=self._device)
-        self._adam = AdamState.of(self.parameters)
+        self._adam_first = [AdamState.of([w1]) for w1 in self.w1]
+        self._adam = AdamState.of(self.parameters[1:])
 
     @property
     def parameters(self) -> list[Tensor]:
@@ -151,13 +153,21 @@ class BatchedGCN:
 
     def step(self, nodes: Tensor, classes: Tensor) -> Tensor:
         """One full-batch step on the labels, both [E, L]; returns each network's loss before it."""
-        loss, gradients = self.gradients(nodes, classes)
-        self._adam.step(self.parameters, list(gradients), self.config)
+        loss, first, others = self._backward(nodes, classes)
+        # W1 is nearly all there is to learn: each network's is updated while its gradient is in the cache.
+        for w1, gradient, adam_state in zip(self.w1, first, self._adam_first, strict=True):
+            adam_state.step([w1], [gradient], self.config)
+        self._adam.step(self.parameters[1:], others, self.config)
         self._hidden = None
         return loss
 
     def gradients(self, nodes: Tensor, classes: Tensor) -> tuple[Tensor, Gradients]:
         """The mean cross-entropy of each network on its labels, and its gradient by every parameter."""
+        loss, first, others = self._backward(nodes, classes)
+        return loss, Gradients(torch.stack(list(first)), *others)
+
+    def _backward(self, nodes: Tensor, classes: Tensor) -> tuple[Tensor, Iterator[Tensor], list[Tensor]]:
+        """The loss, the gradient by each network's W1 as it is asked for, and those by b1, W2 and b2."""
         field = self._field_behind(nodes)
         x = self._training_features(field)
         hidden = self._training_layer(field, x)  # [E, R, H]
@@ -173,25 +183,23 @@ class BatchedGCN:
         d_gathered = torch.bmm(d_logits, self.w2.mT).flatten(0, 1)
         d_active = field.outer.transposed_matmul(d_gathered) * passed
         d_by_network = torch.split(d_active, field.per_network)
-        return loss, Gradients(
-            w1=self._first_gradient(field, x, rows, d_by_network),
-            b1=torch.stack([d.sum(0) for d in d_by_network]),
-            w2=torch.bmm(gathered.mT, d_logits),
-            b2=d_logits.sum(1),
-        )
+        d_b1 = torch.stack([d.sum(0) for d in d_by_network])
+        others = [d_b1, torch.bmm(gathered.mT, d_logits), d_logits.sum(1)]
+        return loss, self._first_gradients(field, x, rows, d_by_network), others
 
     def grow(self, num_classes: int) -> None:
         """Add outputs for new classes; what was learned of the others stays, to the bit."""
         fresh = self._glorot(self.config.hidden, num_classes)[..., self.num_classes :]
         self.w2 = torch.cat([self.w2, fresh], dim=2)
         self.b2 = F.pad(self.b2, (0, fresh.shape[2]))
-        self._adam = self._adam.padded_like(self.parameters)
+        self._adam = self._adam.padded_like(self.parameters[1:])
 
     def clone(self) -> Self:
         """A copy with weights, moments and generator of its own, on the same graph."""
         twin = copy.copy(self)
         twin._rng = clone_generator(self._rng)
         twin.w1, twin.b1, twin.w2, twin.b2 = (parameter.clone() for parameter in self.parameters)
+        twin._adam_first = [state.clone() for state in self._adam_first]
         twin._adam = self._adam.clone()
         return twin
 
@@ -202,18 +210,16 @@ class BatchedGCN:
             torch.add(propagation.matmul(x.matmul(w1)), b1, out=rows).relu_()
         return layer
 
-    def _first_gradient(
+    def _first_gradients(
         self, field: ReceptiveField, x: Matrix, rows: Sequence[Tensor], d_rows: Sequence[Tensor]
-    ) -> Tensor:
-        """The gradient by W1, from that of each network's active hidden rows."""
-        gradient = torch.empty_like(self.w1)
+    ) -> Iterator[Tensor]:
+        """The gradient by each network's W1, from that of its active hidden rows."""
         # One table for all the networks in turn, so that it stays in the cache.
         d_hidden = torch.zeros(field.inner.shape[0], self.config.hidden, device=self._device)
-        for episode, (which, d_active) in enumerate(zip(rows, d_rows, strict=True)):
+        for which, d_active in zip(rows, d_rows, strict=True):
             d_hidden.index_copy_(0, which, d_active)
-            gradient[episode] = x.transposed_matmul(field.inner_transposed.matmul(d_hidden))
+            yield x.transposed_matmul(field.inner_transposed.matmul(d_hidden))
             d_hidden.index_fill_(0, which, 0)
-        return gradient
 
     def _training_features(self, field: ReceptiveField) -> Matrix:
         rate = self.config.feature_dropout
@@ -240,7 +246,7 @@ class BatchedGCN:
         """Which hidden numbers dropout leaves."""
         if self.config.dropout == 0:
             return torch.ones(shape, dtype=torch.bool, device=self._device)
-        return torch.rand(shape, generator=self._rng).to(self._device) >= self.config.dropout
+        return dropout.kept(shape, self.config.dropout, self._rng).to(self._device)
 
     def _glorot(self, fan_in: int, fan_out: int) -> Tensor:
         bound = math.sqrt(6 / (fan_in + fan_out))

@@ -15,6 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from gcbr.engine import dropout
+
 
 class Matrix(Protocol):
     """What the engine needs of a feature matrix; `Csr`, `Dense` and `Centered` are its forms in memory."""
@@ -224,5 +226,4 @@ def _index_type(largest: int) -> torch.dtype:
 
 
 def _dropped(values: Tensor, rate: float, rng: torch.Generator) -> Tensor:
-    kept = torch.rand(values.shape, generator=rng).to(values.device) >= rate
-    return values * kept / (1 - rate)
+    return values * dropout.kept(values.shape, rate, rng).to(values.device) / (1 - rate)
