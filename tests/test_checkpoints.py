@@ -173,8 +173,8 @@ def test_a_training_s_checkpoint_is_no_policy(tmp_path: Path):
 
 def test_columns_of_another_version(tmp_path: Path):
     path = tmp_path / "policy.safetensors"
-    save_policy(path, some_policy(), replace(CARD, columns=("centrality", "degree")))
-    message = "columns this version does not know: degree; it knows centrality, uncertainty, .*majority_score"
+    save_policy(path, some_policy(), replace(CARD, columns=("centrality", "betweenness")))
+    message = "columns this version does not know: betweenness; it knows centrality, .*majority_score"
     with pytest.raises(InputError, match=message):
         load_policy(path)
 

@@ -46,7 +46,8 @@ def test_learns_two_triangles_from_a_label_in_each(make: Callable[[], Classifier
 
 def test_predicts_a_distribution_for_every_node(make: Callable[[], Classifier]):
     classifier = make(num_classes=4)
-    predicted, embeddings = classifier.predict()
+    prediction = classifier.predict()
+    predicted, embeddings = prediction.probabilities, prediction.embeddings
     assert classifier.num_classes == 4
     assert predicted.shape == (6, 4)
     assert embeddings.shape[0] == 6

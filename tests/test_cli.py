@@ -95,7 +95,16 @@ def test_no_arguments_ask_for_help(gcbr):
 
 
 @pytest.mark.parametrize(
-    "command", [["run"], ["strategies"], ["data", "list"], ["data", "info"], ["data", "fetch"]]
+    "command",
+    [
+        ["run"],
+        ["suggest"],
+        ["classify"],
+        ["strategies"],
+        ["data", "list"],
+        ["data", "info"],
+        ["data", "fetch"],
+    ],
 )
 def test_every_command_has_an_example(gcbr, command):
     assert f"Example: gcbr {' '.join(command)}" in gcbr(*command, "--help").out

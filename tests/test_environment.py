@@ -1,12 +1,14 @@
 """Labeling as a game: what a step does, what it is worth, and when the game is over."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 import torch
 from sklearn.metrics import f1_score
 from torch import Tensor
 
+from gcbr.actions import ActionSpace, least_certain_of_each_class
 from gcbr.engine.gcn import GCNConfig
 from gcbr.environment import EnvConfig, LabelingEnv, State
 from gcbr.errors import InputError
@@ -158,6 +160,100 @@ def test_more_epochs_for_each_query_teach_more(skewed: Dataset):
         return float(env._probabilities[torch.arange(3), nodes, skewed.y[nodes]].mean())
 
     assert confidence(20) > confidence(1) + 0.1
+
+
+# --- Methods beside the paper's -------------------------------------------------------------------------
+
+
+def test_the_score_may_be_micro_f1(skewed: Dataset):
+    env, _, _ = played(skewed, replace(CONFIG, score="micro_f1"))
+    predicted = env._network.predict().probabilities.argmax(-1)
+    for game, val in enumerate(env._val):
+        right = (skewed.y[val] == predicted[game, val]).sum().item()
+        assert float(env.performance[game]) == pytest.approx(right / 40)
+        expected = f1_score(
+            skewed.y[val], predicted[game, val], labels=[0, 1, 2], average="macro", zero_division=0
+        )
+        assert float(env.val_score("macro_f1")[game]) == pytest.approx(expected)
+
+
+def test_final_epochs_follow_the_last_label_alone(skewed: Dataset):
+    short, features, _ = played(skewed, CONFIG)
+    long, more_features, _ = played(skewed, replace(CONFIG, final_epochs=40))
+    for before, after in zip(features[:-1], more_features[:-1], strict=True):
+        assert torch.equal(before, after)
+    own = skewed.y[long.labeled].unsqueeze(-1)
+
+    def confidence(env: LabelingEnv) -> Tensor:
+        index = env.labeled.unsqueeze(-1).expand(-1, -1, 3)
+        return env._probabilities.gather(1, index).gather(2, own).mean()
+
+    assert torch.equal(short.labeled, long.labeled)
+    assert confidence(long) > confidence(short) + 0.1
+
+
+def test_a_batch_is_answered_when_it_is_full(skewed: Dataset):
+    env, rng = LabelingEnv(skewed, replace(CONFIG, batch=4, reward=RewardConfig(kind="gain"))), generator(3)
+    state = env.reset(rng)
+    predicted, rewards = [env._probabilities], []
+    for _ in range(6):
+        state, reward, done = env.step(any_candidate(state, rng))
+        predicted.append(env._probabilities)
+        rewards.append(reward)
+    changed = [not torch.equal(*pair) for pair in pairwise(predicted)]
+    assert changed == [False, False, False, True, False, True]  # the last batch is a shorter one
+    assert done
+    assert [bool(reward.any()) for reward in rewards] == [False, False, False, True, False, True]
+
+
+def test_the_labels_of_a_batch_are_learned_one_by_one(skewed: Dataset):
+    """After a batch, the classifier stands where it would stand if each had been answered at once."""
+    nodes = torch.tensor([[3, 50, 7, 120, 9, 33], [8, 90, 1, 60, 4, 5], [11, 12, 140, 14, 70, 16]])
+    games = [LabelingEnv(skewed, replace(CONFIG, batch=batch)) for batch in (1, 3, 6)]
+    for env in games:
+        env.reset(generator(0))
+        for step in range(6):
+            env.step(nodes[:, step])
+    # A prediction in between may change the last bit of the next step, and nothing else.
+    for env in games[1:]:
+        torch.testing.assert_close(env._probabilities, games[0]._probabilities, rtol=0, atol=1e-5)
+
+
+def test_within_a_batch_earlier_choices_count_as_labeled_with_their_likeliest_class(skewed: Dataset):
+    columns = ("selectivity", "class_diversity", "uncertainty")
+    env = LabelingEnv(skewed, replace(CONFIG, batch=2, columns=columns, episodes=1))
+    env.reset(generator(0))
+    env.step(torch.tensor([3]))
+    env.step(torch.tensor([50]))
+    state = env.step(torch.tensor([7])).state  # the first of the second batch
+    selected, diversity, uncertainty = state.features[0].T
+    assert selected.nonzero()[:, 0].tolist() == [3, 7, 50]
+    counts, guess = [0, 0, 0], int(env._probabilities[0, 7].argmax())
+    for cls in (*skewed.y[[3, 50]].tolist(), guess):
+        counts[cls] += 1
+    assert float(diversity[7]) == pytest.approx(1 / counts[guess])
+    assert float(diversity[3]) == pytest.approx(1 / counts[skewed.y[3]])
+    assert (uncertainty == 0).nonzero()[:, 0].tolist() == [7]  # as if it had been answered
+
+
+def test_where_one_candidate_of_each_class_is_proposed_the_state_says_which(skewed: Dataset):
+    config = replace(CONFIG, actions=ActionSpace(one_per_class=True))
+    env, rng = LabelingEnv(skewed, config), generator(4)
+    state = env.reset(rng)
+    assert state.is_candidate.sum(1).tolist() == [80] * 3  # nothing is predicted yet
+    for _ in range(5):
+        state = env.step(any_candidate(state, rng)).state
+        expected = least_certain_of_each_class(env._is_candidate, env._probabilities)
+        assert torch.equal(state.is_candidate, expected)
+        assert state.is_candidate.sum(1).max() <= 3
+
+
+def test_a_coarse_choice_is_among_representatives(skewed: Dataset):
+    env = LabelingEnv(skewed, replace(CONFIG, actions=ActionSpace(coarse=True)))
+    is_open = env.reset(generator(0)).is_candidate
+    assert torch.equal(is_open, env._is_candidate & env._facts.representatives)
+    assert is_open.sum(1).min() >= 5
+    assert is_open.sum(1).max() < 60
 
 
 # --- Chance ---------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from gcbr.rewards import RewardConfig, diversity, in_majority, reward
+from gcbr.rewards import KINDS, Outcome, RewardConfig, class_weights, diversity, in_majority, reward, worth
 
 COUNTS = torch.tensor([[0.0, 1.0, 2.0, 4.0]])  # a budget of 8 over four classes gives a share of 2
 
@@ -53,3 +53,56 @@ def test_each_game_has_counts_of_its_own():
     gain = torch.tensor([0.1, 0.3])
     rewards = reward(gain, counts, torch.tensor([0, 0]), 8, RewardConfig(penalty=0.05))
     assert rewards.tolist() == pytest.approx([0.05 + 0.1 - 0.05, 0.15 + 0.5])
+
+
+# --- Kinds of reward ------------------------------------------------------------------------------------
+
+
+def outcome(done: bool = False) -> Outcome:
+    """Two games: the score rose by 0.2 with a label of class 0, and fell by 0.1 with one of class 2."""
+    return Outcome(
+        before=torch.tensor([0.3, 0.6]),
+        after=torch.tensor([0.5, 0.5]),
+        counts=torch.tensor([[4.0, 0.0, 0.0], [1.0, 0.0, 2.0]]),
+        classes=torch.tensor([0, 2]),
+        frequencies=torch.tensor([0.6, 0.3, 0.1]),
+        budget=6,
+        done=done,
+    )
+
+
+def test_the_balanced_kind_is_the_paper_s():
+    # (0.2 + 1/4) / 2 and (-0.1 + 1/2) / 2, and both classes have the 2 labels that are their share.
+    assert worth(outcome(), RewardConfig(penalty=0.05)).tolist() == pytest.approx([0.175, 0.15])
+
+
+def test_gpa_is_paid_at_the_end_by_what_the_game_came_to():
+    assert worth(outcome(), RewardConfig(kind="final score")).tolist() == [0.0, 0.0]
+    assert worth(outcome(done=True), RewardConfig(kind="final score")).tolist() == [0.5, 0.5]
+
+
+def test_bigene_is_paid_by_the_gain():
+    assert worth(outcome(), RewardConfig(kind="gain")).tolist() == pytest.approx([0.2, -0.1])
+
+
+def test_allie_is_paid_by_the_gain_and_less_in_a_common_class():
+    # Classes 1 and 2 are rarer than a third; 0.2 on average, a third of what class 0 has.
+    assert worth(outcome(), RewardConfig(kind="weighed gain")).tolist() == pytest.approx([0.2 / 3, -0.1])
+
+
+def test_of_two_classes_the_smaller_weighs_1_and_the_larger_their_ratio():
+    assert class_weights(torch.tensor([0.8, 0.2])).tolist() == pytest.approx([0.25, 1.0])
+
+
+def test_where_all_classes_are_alike_all_weigh_1():
+    assert class_weights(torch.full((3,), 1 / 3)).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_a_class_without_a_node_weighs_as_a_rare_one_does():
+    weights = class_weights(torch.tensor([0.9, 0.1, 0.0]))
+    assert weights.tolist() == pytest.approx([0.05 / 0.9, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_pays_each_game(kind: str):
+    assert worth(outcome(), RewardConfig(kind=kind)).shape == (2,)

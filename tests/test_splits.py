@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -5,7 +7,7 @@ from gcbr.engine.matrix import Csr, Dense
 from gcbr.errors import InputError
 from gcbr.graph import Dataset, Graph
 from gcbr.seeding import generator
-from gcbr.splits import draw_split, is_scaled, last_nodes, redraw_split, split_sizes
+from gcbr.splits import draw_split, is_scaled, last_nodes, redraw_split, split_sizes, stratified_test
 
 
 def edgeless(num_nodes: int, test: torch.Tensor) -> Dataset:
@@ -87,3 +89,13 @@ def test_the_same_seed_draws_the_same_split():
 def test_a_test_set_that_leaves_nothing_to_ask_is_refused():
     with pytest.raises(InputError, match="2 nodes outside its test set leave none to ask beside 2"):
         draw_split(edgeless(10, torch.arange(8)), generator(0))
+
+
+def test_a_stratified_test_set_has_every_class_in_proportion():
+    dataset = edgeless(100, torch.arange(40))
+    dataset = replace(dataset, y=torch.tensor([0] * 60 + [1] * 30 + [2] * 10), class_names=("a", "b", "c"))
+    drawn = stratified_test(dataset, generator(0))
+    assert dataset.y[drawn].bincount().tolist() == [24, 12, 4]  # two fifths of each
+    assert drawn.tolist() == sorted(set(drawn.tolist()))
+    assert torch.equal(drawn, stratified_test(dataset, generator(0)))
+    assert not torch.equal(drawn, stratified_test(dataset, generator(1)))

@@ -16,9 +16,11 @@ from gcbr.state import (
     CRITERIA,
     GCBR_COLUMNS,
     GCBR_PLUS_COLUMNS,
+    GPA_COLUMNS,
     KNOWN_COLUMNS,
     GraphFacts,
     Situation,
+    expected_answers,
     state_columns,
 )
 from gcbr.strategies.learned import situation
@@ -178,12 +180,53 @@ def test_a_pending_node_counts_as_labeled_with_its_predicted_distribution(barbel
     assert column("majority_score", shown) == pytest.approx([0.25, 0.5, 1, 0, 0, 0.5])
 
 
+def test_a_node_not_answered_yet_is_expected_in_its_likeliest_class():
+    guesses = torch.tensor([[0.2, 0.5, 0.3], [0.4, 0.4, 0.2], [1 / 3, 1 / 3, 1 / 3]])
+    expected = [[0, 1, 0], [0.5, 0.5, 0], pytest.approx([1 / 3] * 3)]
+    assert expected_answers(guesses).tolist() == expected
+    assert expected_answers(guesses[:0]).shape == (0, 3)
+
+
 def test_criteria_similarity_is_measured_to_pending_nodes_as_well(star: Graph):
     certain = torch.tensor([[1.0, 0.0]]).expand(5, -1)
     shown = view(star, certain, Labels((0,), (0,)), pending=(1,))
     # Two of class 0 (one told, one expected): diversity is 1/2 everywhere, and leaf 1 is like the others
     # but for selectivity. To the middle the distance would be the root of 1.25.
     assert column("criteria_similarity", shown) == pytest.approx([0, 0, 1, 1, 1], abs=1e-6)
+
+
+# --- GPA's columns --------------------------------------------------------------------------------------
+
+
+def test_degree_is_the_number_of_neighbors_in_twentieths_and_at_most_1(barbell: Graph):
+    assert column("degree", view(barbell, GUESSES)) == pytest.approx([0.1, 0.1, 0.15, 0.15, 0.1, 0.1])
+    hub = torch.cat([torch.zeros(24, dtype=torch.long), torch.arange(1, 25)])
+    adjacency = Csr.from_entries(hub, hub.roll(24), torch.ones(48), (25, 25))
+    wheel = Graph("wheel", adjacency, Dense(torch.eye(25)))
+    assert column("degree", view(wheel, torch.full((25, 2), 0.5))) == pytest.approx([1.0] + [0.05] * 24)
+
+
+def test_divergence_columns_are_shares_of_the_largest_in_the_graph(star: Graph):
+    # The middle is undecided; leaf 1 has a quarter and three quarters, leaf 2 is undecided as well.
+    guesses = torch.tensor([[0.5, 0.5], [0.25, 0.75], [0.5, 0.5], [0.75, 0.25], [0.5, 0.5]])
+    middle, leaf = math.log(4 / 3) / 2, 0.75 * math.log(1.5) - 0.25 * math.log(2)  # KL from each to the other
+    # Two of the middle's four neighbors differ from it.
+    expected = [middle / 2 / leaf, 1, 0, 1, 0]
+    assert column("divergence_from_neighbors", view(star, guesses)) == pytest.approx(expected, abs=1e-6)
+    expected = [leaf / 2 / middle, 1, 0, 1, 0]
+    assert column("divergence_to_neighbors", view(star, guesses)) == pytest.approx(expected, abs=1e-6)
+
+
+def test_gpa_s_state_before_the_first_label(barbell: Graph):
+    shown = situation(GraphFacts(barbell), view(barbell, torch.full((6, 4), 0.25)))
+    built = dict(zip(GPA_COLUMNS, state_columns(shown, GPA_COLUMNS)[0].T.tolist(), strict=True))
+    assert built.pop("degree") == pytest.approx([0.1, 0.1, 0.15, 0.15, 0.1, 0.1])
+    assert built == {
+        "uncertainty": [1.0] * 6,
+        "divergence_from_neighbors": pytest.approx([0.0] * 6, abs=1e-6),
+        "divergence_to_neighbors": pytest.approx([0.0] * 6, abs=1e-6),
+        "selectivity": [0.0] * 6,
+    }
 
 
 # --- Several games at once ------------------------------------------------------------------------------
@@ -294,11 +337,11 @@ def test_renumbering_the_nodes_renumbers_the_column(name: str, skewed: Dataset):
 # --- Training and use -----------------------------------------------------------------------------------
 
 
-def test_training_and_use_build_the_same_state(skewed: Dataset):
+@pytest.mark.parametrize("columns", [GCBR_PLUS_COLUMNS, GPA_COLUMNS], ids=["GCBR++", "GPA"])
+def test_training_and_use_build_the_same_state(columns: tuple[str, ...], skewed: Dataset):
     """The environment's state, and the one that a strategy builds from a view of the same moment."""
     env = LabelingEnv(
-        skewed,
-        EnvConfig(budget=9, episodes=2, columns=GCBR_PLUS_COLUMNS, classifier=GCNConfig(hidden=8)),
+        skewed, EnvConfig(budget=9, episodes=2, columns=columns, classifier=GCNConfig(hidden=8))
     )
     state = env.reset(generator(5))
     for _ in range(8):
@@ -306,7 +349,7 @@ def test_training_and_use_build_the_same_state(skewed: Dataset):
             nodes = tuple(env.labeled[game].tolist())
             labels = Labels(nodes, tuple(skewed.y[list(nodes)].tolist()))
             shown = view(skewed.graph, env._probabilities[game], labels, budget=9)
-            used = state_columns(situation(GraphFacts(skewed.graph), shown), GCBR_PLUS_COLUMNS)[0]
+            used = state_columns(situation(GraphFacts(skewed.graph), shown), columns)[0]
             torch.testing.assert_close(used, state.features[game], atol=2e-6, rtol=0)
         first = state.is_candidate.float().argmax(1)
         state = env.step(first).state

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from gcbr import a2c
+from gcbr import a2c, reinforce
 from gcbr.datasets import SyntheticConfig, synthetic
 from gcbr.engine.gcn import GCNConfig
 from gcbr.environment import EnvConfig, LabelingEnv, Step
@@ -17,6 +17,7 @@ from gcbr.trainer import RewardScale, TrainConfig, Trainer
 
 ENV = EnvConfig(budget=5, episodes=2, columns=GCBR_PLUS_COLUMNS, classifier=GCNConfig(hidden=4))
 CONFIG = TrainConfig(episodes=4, update_every=2, width=4, actor_rate=0.01, critic_rate=0.02)
+BY_REINFORCE = replace(CONFIG, algorithm="reinforce", discount=1.0)
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +46,9 @@ def are_equal(first: list[Tensor], second: list[Tensor]) -> bool:
 # --- One seed, one policy -------------------------------------------------------------------------------
 
 
-def test_one_seed_gives_one_policy_and_one_curve(tiny: Dataset):
-    (first, weights), (second, weights_again) = trained([tiny]), trained([tiny])
+@pytest.mark.parametrize("config", [CONFIG, BY_REINFORCE], ids=["a2c", "reinforce"])
+def test_one_seed_gives_one_policy_and_one_curve(tiny: Dataset, config: TrainConfig):
+    (first, weights), (second, weights_again) = (trained([tiny], config=config) for _ in range(2))
     assert are_equal(weights, weights_again)
     assert first.curve == second.curve
 
@@ -194,6 +196,40 @@ def test_several_sources_are_played_in_turn(tiny: Dataset, other: Dataset, monke
     assert [point["episode"] for point in trainer.curve] == [1, 2, 3, 4, 5, 6, 7]
 
 
+# --- By REINFORCE ---------------------------------------------------------------------------------------
+
+
+def test_reinforce_updates_once_an_episode_by_standardized_returns(tiny: Dataset, monkeypatch):
+    seen, worth = [], []
+    update, returns = reinforce.update, reinforce.returns
+
+    def noted_update(policy, optimizer, propagation, rollout):
+        seen.append(rollout.rewards)
+        return update(policy, optimizer, propagation, rollout)
+
+    def noted_returns(rewards: Tensor, discount: float) -> Tensor:
+        worth.append(returns(rewards, discount))
+        return worth[-1]
+
+    monkeypatch.setattr(reinforce, "update", noted_update)
+    monkeypatch.setattr(reinforce, "returns", noted_returns)
+    trained([tiny], config=BY_REINFORCE)
+    assert [tuple(rewards.shape) for rewards in seen] == [(5, 2)] * 4
+    scale = RewardScale(budget=5, rate=0.05)
+    for episode, (given, raw) in enumerate(zip(seen, worth, strict=True)):
+        assert torch.equal(given, scale.standardize(raw, 0, is_first_episode=episode == 0))
+
+
+def test_reinforce_learns_the_actor_and_leaves_the_critic(tiny: Dataset):
+    trainer = Trainer([tiny], ENV, BY_REINFORCE)
+    before = {name: weight.detach().clone() for name, weight in trainer.policy.named_parameters()}
+    trainer.train()
+    for name, weight in trainer.policy.named_parameters():
+        if name != "actor.last.bias":  # a softmax is blind to it, and only rounding moves it
+            assert torch.equal(weight, before[name]) == name.startswith("critic"), name
+    assert list(trainer.curve[0])[-2:] == ["entropy", "actor_loss"]
+
+
 # --- The curve ------------------------------------------------------------------------------------------
 
 
@@ -245,8 +281,11 @@ def stop_after(episode: int):
     return on_episode
 
 
-def test_a_restored_trainer_ends_where_one_never_stopped_ends(tiny: Dataset, other: Dataset):
-    config = replace(CONFIG, episodes=6, decay_every=2)
+@pytest.mark.parametrize("config", [CONFIG, BY_REINFORCE], ids=["a2c", "reinforce"])
+def test_a_restored_trainer_ends_where_one_never_stopped_ends(
+    tiny: Dataset, other: Dataset, config: TrainConfig
+):
+    config = replace(config, episodes=6, decay_every=2)
     whole, weights = trained([tiny, other], config=config)
     stopped = Trainer([tiny, other], ENV, config)
     with pytest.raises(Stop):
@@ -290,5 +329,5 @@ def test_settings_are_plain_values(tiny: Dataset):
     assert json.loads(json.dumps(settings)) == settings
     assert settings["train"]["update_every"] == 2
     assert settings["env"]["columns"] == list(GCBR_PLUS_COLUMNS)
-    assert settings["env"]["reward"] == {"gain_weight": 0.5, "penalty": 0.0}
+    assert settings["env"]["reward"] == {"gain_weight": 0.5, "penalty": 0.0, "kind": "balanced"}
     assert settings["env"]["classifier"]["hidden"] == 4

@@ -14,17 +14,20 @@ import pytest
 import torch
 
 from gcbr import metrics
-from gcbr.checkpoints import load_policy, save_policy
+from gcbr.actions import ActionSpace
+from gcbr.checkpoints import load_policy, read_tensors, save_policy, write_tensors
 from gcbr.datasets import SyntheticConfig, synthetic
 from gcbr.engine.gcn import GCNConfig
 from gcbr.environment import EnvConfig, LabelingEnv
 from gcbr.errors import InputError
 from gcbr.graph import Dataset
+from gcbr.learner import ActiveLearner, simulate
 from gcbr.policy import Policy
 from gcbr.seeding import generator
-from gcbr.state import GCBR_COLUMNS, GCBR_PLUS_COLUMNS
+from gcbr.state import GCBR_COLUMNS, GCBR_PLUS_COLUMNS, GPA_COLUMNS
+from gcbr.strategies import find_strategy
 from gcbr.trainer import TrainConfig, Trainer
-from gcbr.training import METHODS, binned, env_config, train_policy
+from gcbr.training import METHODS, binned, env_config, train_config, train_policy
 
 BASE = EnvConfig(budget=6, episodes=2, classifier=GCNConfig(hidden=4))
 ENV = env_config("gcbr++", BASE, 0.5, None)
@@ -64,7 +67,7 @@ def test_the_policy_file_says_how_it_was_trained(tmp_path: Path):
     assert (card.method, card.columns, card.width) == ("gcbr++", GCBR_PLUS_COLUMNS, 4)
     assert (card.features, card.sources, card.episodes) == ("default", ("tiny", "second"), 5)
     assert card.settings["train"]["update_every"] == 3
-    assert card.settings["env"]["reward"] == {"gain_weight": 0.5, "penalty": 0.05}
+    assert card.settings["env"]["reward"] == {"gain_weight": 0.5, "penalty": 0.05, "kind": "balanced"}
     assert [point["episode"] for point in card.curve] == [5]
     assert policy.scores(tiny().graph.propagation, torch.rand(1, 40, 6)).shape == (1, 40)
 
@@ -131,6 +134,49 @@ def test_methods_differ_in_columns_and_penalty():
     assert replace(plus, columns=BASE.columns, reward=BASE.reward) == BASE
     assert env_config("gcbr++", BASE, 0.5, 0.2).reward.penalty == 0.2
     assert env_config("gcbr++", BASE, 0.5, 0.0).reward.penalty == 0.0
+
+
+def test_gpa_and_its_kin_learn_by_reinforce_from_gpa_s_columns():
+    gpa, allie, bigene = (env_config(method, BASE) for method in ("gpa", "allie", "bigene"))
+    assert gpa.columns == allie.columns == bigene.columns == GPA_COLUMNS
+    assert (gpa.reward.kind, gpa.score, gpa.final_epochs) == ("final score", "micro_f1", 35)
+    assert (allie.reward.kind, allie.actions) == ("weighed gain", ActionSpace(one_per_class=True))
+    assert (bigene.reward.kind, gpa.batch, allie.batch, bigene.batch) == ("gain", 1, 1, 5)
+    for method in ("gpa", "allie", "bigene"):
+        config = train_config(method, TrainConfig(seed=3))
+        assert (config.algorithm, config.actor_rate, config.decay, config.seed) == ("reinforce", 0.01, 1.0, 3)
+    assert [train_config(method, CONFIG).discount for method in METHODS] == [0.9, 0.9, 1.0, 1.0, 0.9]
+    assert train_config("gpa", CONFIG, discount=0.5).discount == 0.5
+
+
+def test_gcbr_learns_as_the_paper_does():
+    assert train_config("gcbr", TrainConfig()) == train_config("gcbr++", TrainConfig()) == TrainConfig()
+
+
+def test_batch_and_coarseness_may_be_any_method_s():
+    assert env_config("bigene", BASE, batch=3).batch == 3
+    assert env_config("gcbr", BASE, batch=3).batch == 3
+    assert env_config("allie", BASE, coarse=True).actions == ActionSpace(one_per_class=True, coarse=True)
+    assert env_config("gpa", BASE, coarse=True).actions == ActionSpace(coarse=True)
+
+
+@pytest.mark.parametrize("given", [{"alpha": 0.5}, {"eta": 0.0}])
+def test_a_weight_that_a_method_s_reward_does_not_have_is_refused(given: dict[str, float]):
+    with pytest.raises(InputError, match="the reward of 'gpa' has no alpha and no eta; those of gcbr and"):
+        env_config("gpa", BASE, **given)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_trains_into_a_file_that_can_be_used(method: str, tmp_path: Path):
+    env, config = env_config(method, BASE), train_config(method, replace(CONFIG, episodes=2))
+    train_policy([tiny()], method, env, config, tmp_path / "policy.safetensors")
+    _, card = load_policy(tmp_path / "policy.safetensors")
+    assert (card.method, card.columns, card.actions) == (method, env.columns, env.actions)
+    factory = find_strategy(str(tmp_path / "policy.safetensors"))
+    learner = ActiveLearner(tiny().graph, factory, budget=8, classes=("class 0", "class 1"))
+    labels = simulate(learner, lambda node: tiny().class_names[tiny().y[node]], 6)
+    assert len(set(labels.nodes)) == 6
+    assert len(set(learner.ask(2))) == 2
 
 
 def test_an_unknown_method_is_answered_with_the_list():
@@ -262,6 +308,18 @@ def test_a_stopped_training_goes_on_where_it_stood(out: Path, tmp_path: Path):
     assert out.with_suffix(".csv").read_text() == (tmp_path / "whole.csv").read_text()
 
 
+def test_a_checkpoint_from_before_an_option_existed_goes_on_with_its_default(out: Path, tmp_path: Path):
+    checkpoint = out.parent / "policy.safetensors.checkpoint"
+    tensors, header = read_tensors(checkpoint)
+    del header["settings"]["env"]["reward"]["kind"], header["settings"]["train"]["algorithm"]
+    for option in ("batch", "score", "final_epochs", "actions"):
+        del header["settings"]["env"][option]
+    write_tensors(checkpoint, tensors, header)
+    train_policy([tiny()], "gcbr++", ENV, CONFIG, out)
+    train_policy([tiny()], "gcbr++", ENV, CONFIG, tmp_path / "whole.safetensors")
+    assert same_weights(out, tmp_path / "whole.safetensors")
+
+
 def test_a_training_may_be_made_longer_on_the_way(out: Path, tmp_path: Path):
     longer = replace(CONFIG, episodes=7)
     train_policy([tiny()], "gcbr++", ENV, longer, out)
@@ -290,27 +348,28 @@ from gcbr.datasets import SyntheticConfig, synthetic
 from gcbr.engine.gcn import GCNConfig
 from gcbr.environment import EnvConfig
 from gcbr.trainer import TrainConfig
-from gcbr.training import env_config, train_policy
+from gcbr.training import env_config, train_config, train_policy
 
+method = sys.argv[3]
 shape = SyntheticConfig(nodes=60, classes=3, skew=3, degree=4, features=8)
-env = env_config("gcbr++", EnvConfig(budget=6, episodes=3, classifier=GCNConfig(hidden=8)), 0.5, None)
-config = TrainConfig(episodes=30, update_every=4, actor_rate=0.01, critic_rate=0.01, decay_every=10, seed=3)
+env = env_config(method, EnvConfig(budget=6, episodes=3, classifier=GCNConfig(hidden=8)))
+config = train_config(method, TrainConfig(episodes=30, update_every=4, decay_every=10, seed=3))
 train_policy(
-    [synthetic(shape, seed=0), synthetic(shape, seed=1)], "gcbr++", env, config, Path(sys.argv[1]),
+    [synthetic(shape, seed=0), synthetic(shape, seed=1)], method, env, config, Path(sys.argv[1]),
     checkpoint_seconds=float(sys.argv[2]), keep_every=10,
     on_episode=lambda trainer: print(trainer.episode, flush=True),
 )
 """
 
 
-def training_process(out: Path, checkpoint_seconds: float) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", KILLED, str(out), str(checkpoint_seconds)]
+def training_process(out: Path, method: str, checkpoint_seconds: float) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", KILLED, str(out), str(checkpoint_seconds), method]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
-def killed_training(out: Path, moments: random.Random) -> tuple[int, int]:
+def killed_training(out: Path, method: str, moments: random.Random) -> tuple[int, int]:
     """The first and the last episode a process told of before it was killed, somewhere inside the next."""
-    with training_process(out, checkpoint_seconds=0) as process:
+    with training_process(out, method, checkpoint_seconds=0) as process:
         assert process.stdout is not None
         told = [int(process.stdout.readline()) for _ in range(moments.randrange(1, 6))]
         time.sleep(moments.uniform(0, 0.03))
@@ -320,8 +379,9 @@ def killed_training(out: Path, moments: random.Random) -> tuple[int, int]:
 
 
 @pytest.mark.slow
-def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path: Path):
-    with training_process(tmp_path / "never.safetensors", checkpoint_seconds=1e9) as process:
+@pytest.mark.parametrize("method", ["gcbr++", "gpa", "bigene"])
+def test_killed_again_and_again_it_ends_with_the_same_weights(method: str, tmp_path: Path):
+    with training_process(tmp_path / "never.safetensors", method, checkpoint_seconds=1e9) as process:
         assert process.stdout is not None
         process.stdout.read()
     assert process.returncode == 0
@@ -330,11 +390,11 @@ def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path: Path):
     moments = random.Random(os.urandom(8))
     last = 0
     for _ in range(3):
-        first, reached = killed_training(out, moments)
+        first, reached = killed_training(out, method, moments)
         assert first > last  # it went on, and did not begin anew
         assert not out.exists()
         last = reached
-    with training_process(out, checkpoint_seconds=0) as process:
+    with training_process(out, method, checkpoint_seconds=0) as process:
         assert process.stdout is not None
         left = process.stdout.read().split()
     assert process.returncode == 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from gcbr.actions import ActionSpace
 from gcbr.errors import InputError
 from gcbr.files import write_atomically
 from gcbr.policy import Policy
@@ -37,6 +38,7 @@ class PolicyCard:
     settings: dict[str, Any]
     curve: list[dict[str, float]]
     version: str  # of the package
+    actions: ActionSpace = field(default_factory=ActionSpace)  # what it chooses among
 
 
 def save_policy(path: Path, policy: Policy, card: PolicyCard) -> None:
@@ -46,8 +48,7 @@ def save_policy(path: Path, policy: Policy, card: PolicyCard) -> None:
 def load_policy(path: Path) -> tuple[Policy, PolicyCard]:
     tensors, header = read_tensors(path)
     try:
-        card = PolicyCard(**header["policy"])
-        card = PolicyCard(**{**asdict(card), "columns": tuple(card.columns), "sources": tuple(card.sources)})
+        card = _card(**header["policy"])
     except (KeyError, TypeError):
         raise InputError(f"{path} holds no policy") from None
     unknown = [column for column in card.columns if column not in KNOWN_COLUMNS]
@@ -63,6 +64,15 @@ def load_policy(path: Path) -> tuple[Policy, PolicyCard]:
     except RuntimeError:
         raise InputError(f"{path} does not hold the weights its header describes") from None
     return policy.requires_grad_(False), card
+
+
+def _card(
+    columns: list[str], sources: list[str], actions: dict[str, bool] | None = None, **rest: Any
+) -> PolicyCard:
+    """A card out of JSON, which knows neither tuples nor classes; files of old say nothing of actions."""
+    return PolicyCard(
+        columns=tuple(columns), sources=tuple(sources), actions=ActionSpace(**actions or {}), **rest
+    )
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from gcbr.engine.gcn import BatchedGCN, GCNConfig, Prediction
+from gcbr.engine.propagated import PropagatedGCN
 from gcbr.graph import Graph, Labels
 from gcbr.seeding import clone_generator, seeded
 
@@ -38,12 +39,16 @@ ClassifierFactory = Callable[[Graph, int, torch.Generator], Classifier]  # graph
 
 
 class GCNClassifier:
-    """The paper's classifier: a two-layer GCN, one full-batch step per answer."""
+    """The paper's classifier: a two-layer GCN, one full-batch step per answer.
+
+    With another configuration it is `partial(GCNClassifier, config=GCNConfig(focal=2))`, here ALLIE's focal
+    loss; nothing shipped was trained with it.
+    """
 
     def __init__(
         self, graph: Graph, num_classes: int, rng: torch.Generator, config: GCNConfig | None = None
     ) -> None:
-        self._network = BatchedGCN(graph.propagation, graph.x, num_classes, config or GCNConfig(), rng)
+        self._network = _network(graph, num_classes, config or GCNConfig(), rng)
 
     @property
     def num_classes(self) -> int:
@@ -56,8 +61,12 @@ class GCNClassifier:
             self._network.step(nodes, classes)
 
     def predict(self) -> Prediction:
-        probabilities, embeddings = self._network.predict()
-        return Prediction(probabilities[0], embeddings[0])
+        prediction = self._network.predict()
+        return Prediction(
+            lambda: prediction.probabilities[0],
+            lambda: prediction.embeddings[0],
+            lambda nodes: prediction.of(nodes)[0],
+        )
 
     def grow(self, num_classes: int) -> None:
         self._network.grow(num_classes)
@@ -66,6 +75,12 @@ class GCNClassifier:
         twin = copy.copy(self)
         twin._network = self._network.clone()
         return twin
+
+
+def _network(graph: Graph, num_classes: int, config: GCNConfig, rng: torch.Generator) -> BatchedGCN:
+    if graph.propagated is not None and config.feature_dropout == 0:
+        return PropagatedGCN(graph.propagation, graph.propagated, num_classes, config, rng)
+    return BatchedGCN(graph.propagation, graph.x, num_classes, config, rng)
 
 
 ModuleFactory = Callable[[int, int], nn.Module]  # num_features, num_classes

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import torch
 from torch import Tensor
 
-from gcbr.engine.matrix import Csr, Matrix, normalized_adjacency
+from gcbr.engine.mapped import StoredAdjacency, StoredFeatures
+from gcbr.engine.matrix import Centered, Csr, Dense, Matrix, normalized_adjacency
 from gcbr.errors import InputError
+
+_BLOCK = 16_384  # rows of features read at once
+_LARGE = 50_000  # nodes from which on fetching their hidden rows costs more than computing them
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +55,18 @@ class Graph:
     @cached_property
     def propagation(self) -> Csr:
         """A_hat, the normalized adjacency with self-loops."""
+        if isinstance(self.adjacency, StoredAdjacency):
+            return self.adjacency.normalized
         return normalized_adjacency(self.adjacency)
+
+    @cached_property
+    def propagated(self) -> Dense | None:
+        """A_hat X, where it is worth its memory: dense features of a graph that no cache holds."""
+        if isinstance(self.x, StoredFeatures):
+            return self.x.propagated
+        if isinstance(self.x, Dense) and self.num_nodes >= _LARGE:
+            return Dense(self.propagation.matmul(self.x.values))
+        return None
 
     @property
     def degree(self) -> Tensor:
@@ -58,6 +75,12 @@ class Graph:
 
     def name_of(self, node: int) -> str:
         return str(node) if self.node_names is None else self.node_names[node]
+
+    def neighbors(self, node: int) -> list[int]:
+        """In ascending order."""
+        start, end = self.adjacency.indptr[node : node + 2].tolist()
+        numbers: list[int] = self.adjacency.indices[start:end].tolist()
+        return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,3 +123,25 @@ class Labels:
     def counts(self, num_classes: int) -> Tensor:
         """How many labels each class has."""
         return torch.bincount(torch.tensor(self.classes, dtype=torch.long), minlength=num_classes)
+
+
+def fingerprint(graph: Graph) -> str:
+    """SHA-256 of edges, features and node names, in hexadecimal: what is said of one graph fits no other."""
+    digest = hashlib.sha256()
+    for part in chain(_parts(graph.adjacency), _parts(graph.x)):
+        digest.update(f"{part.dtype} {list(part.shape)}".encode())
+        digest.update(part.contiguous().view(-1).view(torch.uint8).numpy().data)
+    for name in graph.node_names or ():
+        digest.update(f"{len(name)} {name}".encode())
+    return digest.hexdigest()
+
+
+def _parts(matrix: Matrix) -> Iterator[Tensor]:
+    """Tensors that together say all of a matrix; one that is not stored is made in blocks."""
+    if isinstance(matrix, Csr):
+        yield from (matrix.indptr.long(), matrix.indices.long(), matrix.values)
+    elif isinstance(matrix, Centered):
+        yield from (*_parts(matrix.base), matrix.center)
+    else:
+        for nodes in torch.split(torch.arange(matrix.shape[0]), _BLOCK):
+            yield matrix.rows(nodes).to_dense()

@@ -7,27 +7,37 @@ import math
 import torch
 from torch import Tensor
 
+from gcbr.engine.mapped import StoredAdjacency
 from gcbr.engine.matrix import Csr
 
+_DAMPING = 0.85  # of PageRank
+_TOLERANCE = 1e-9  # of its sum: ranks that move less have arrived
 _BLOCK = 16_384  # nodes whose distances to the labeled set are held at once
 _EXACT = "donot_use_mm_for_euclid_dist"  # early predictions differ by less than a product's rounding
 
 
-def pagerank(adjacency: Csr, damping: float = 0.85, tolerance: float = 1e-9) -> Tensor:
+def pagerank(adjacency: Csr) -> Tensor:
     """The paper's Eq. 2, by power iteration; a node without edges hands its share to all. Sums to 1."""
+    if isinstance(adjacency, StoredAdjacency):
+        return adjacency.pagerank
+    from scipy.sparse import csr_array
+
     num_nodes = adjacency.shape[0]
+    parts = tuple(part.cpu().numpy() for part in (adjacency.values, adjacency.indices, adjacency.indptr))
+    edges = csr_array(parts, adjacency.shape)  # with a single column twice as fast as an embedding bag
     weight = torch.zeros(num_nodes, dtype=torch.float64)
-    weight.index_add_(0, adjacency.row_of_entry, adjacency.values.double())
-    is_isolated = weight == 0
+    weight.index_add_(0, adjacency.row_of_entry.cpu(), adjacency.values.cpu().double())
+    isolated = (weight == 0).nonzero().flatten()
+    weight[isolated] = 1
     ranks = torch.full((num_nodes,), 1 / num_nodes, dtype=torch.float64)
     for _ in range(200):
-        shares = (ranks / weight.masked_fill(is_isolated, 1)).float().unsqueeze(1)
-        received = adjacency.matmul(shares).squeeze(1).double() + ranks[is_isolated].sum() / num_nodes
-        updated = damping * received + (1 - damping) / num_nodes
-        if (updated - ranks).abs().sum() < tolerance:
+        shares = (ranks / weight).float().numpy()
+        received = torch.from_numpy(edges @ shares).double() + ranks[isolated].sum() / num_nodes
+        updated = _DAMPING * received + (1 - _DAMPING) / num_nodes
+        if (updated - ranks).abs().sum() < _TOLERANCE:
             break
         ranks = updated
-    return (updated / updated.sum()).float()
+    return (updated / updated.sum()).float().to(adjacency.values.device)
 
 
 def percentile(values: Tensor) -> Tensor:
@@ -35,6 +45,13 @@ def percentile(values: Tensor) -> Tensor:
     ordered = values.sort(-1).values
     below = torch.searchsorted(ordered, values.contiguous())
     up_to = torch.searchsorted(ordered, values.contiguous(), right=True)
+    return (below + up_to) / (2 * values.shape[-1])
+
+
+def percentile_of(values: Tensor, node: int) -> Tensor:
+    """`percentile` of one node, without sorting: [..., nodes] to [...]."""
+    own = values[..., node : node + 1]
+    below, up_to = (values < own).sum(-1), (values <= own).sum(-1)
     return (below + up_to) / (2 * values.shape[-1])
 
 

@@ -33,6 +33,17 @@ def last_nodes(num_nodes: int) -> Tensor:
     return torch.arange(num_nodes - num_test, num_nodes)
 
 
+def stratified_test(dataset: Dataset, rng: torch.Generator) -> Tensor:
+    """A test set drawn by `rng`, of the usual size and with every class in proportion."""
+    from sklearn.model_selection import train_test_split
+
+    num_test, _ = split_sizes(dataset.graph.num_nodes)
+    seed = int(torch.randint(2**32, (1,), generator=rng))
+    nodes = range(dataset.graph.num_nodes)
+    _, drawn = train_test_split(nodes, test_size=num_test, stratify=dataset.y.numpy(), random_state=seed)
+    return torch.tensor(sorted(drawn))
+
+
 def draw_split(dataset: Dataset, rng: torch.Generator) -> Split:
     """The split of one evaluation: `rng` draws the validation set, the test set stays the dataset's own."""
     num_nodes = dataset.graph.num_nodes

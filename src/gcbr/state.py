@@ -9,8 +9,11 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from gcbr import scores
+from gcbr import actions, divergence, scores
+from gcbr.engine.matrix import Csr
 from gcbr.graph import Graph
+
+MANY_NEIGHBORS = 20  # GPA's: beyond this many, one more tells nothing
 
 
 class GraphFacts:
@@ -27,6 +30,19 @@ class GraphFacts:
         """
         return (scores.pagerank(self.graph.adjacency) * self.graph.num_nodes).log1p()
 
+    @cached_property
+    def degree(self) -> Tensor:
+        """The number of neighbors as GPA reads it: 1 for many."""
+        return (self.graph.degree / MANY_NEIGHBORS).clamp(max=1)
+
+    @cached_property
+    def neighbors(self) -> Csr:
+        return divergence.mean_over_neighbors(self.graph.adjacency)
+
+    @cached_property
+    def representatives(self) -> Tensor:
+        return actions.representatives(self.graph.adjacency)
+
 
 @dataclass(frozen=True, eq=False)
 class Situation:
@@ -35,13 +51,27 @@ class Situation:
     facts: GraphFacts
     probabilities: Tensor  # [E, nodes, classes]
     labeled: Tensor  # [E, labels] node ids
-    answers: Tensor  # [E, labels, classes]: one-hot truth, or the prediction for a node not answered yet
+    answers: Tensor  # [E, labels, classes]: one-hot truth, or what is expected of a node not answered yet
     counts: Tensor  # [E, classes] float, the sum of `answers`
     budget: int
 
     def with_answers(self, guessed: Tensor, known: Tensor) -> Tensor:
         """`guessed`, [E, nodes], with the labeled nodes' entries replaced by `known`, [E, labels]."""
         return guessed.scatter(-1, self.labeled, known)
+
+    @cached_property
+    def divergences(self) -> tuple[Tensor, Tensor]:
+        """Of each prediction from the neighbors', and of theirs from it; one product serves two columns."""
+        return divergence.divergences(self.probabilities, self.facts.neighbors)
+
+
+def expected_answers(probabilities: Tensor) -> Tensor:
+    """What a node not answered yet counts as: its likeliest class, or its part of each that is as likely.
+
+    [..., classes], each row summing to 1. With nothing known of any class, all have their part.
+    """
+    is_likeliest = (probabilities == probabilities.amax(-1, keepdim=True)).float()
+    return is_likeliest / is_likeliest.sum(-1, keepdim=True)
 
 
 def centrality(situation: Situation) -> Tensor:
@@ -74,6 +104,18 @@ def majority_score(situation: Situation) -> Tensor:
     )
 
 
+def degree(situation: Situation) -> Tensor:
+    return situation.facts.degree.expand(len(situation.counts), -1)
+
+
+def divergence_from_neighbors(situation: Situation) -> Tensor:
+    return divergence.share_of_largest(situation.divergences[0])
+
+
+def divergence_to_neighbors(situation: Situation) -> Tensor:
+    return divergence.share_of_largest(situation.divergences[1])
+
+
 # The criteria are what similarity to the labeled nodes is measured on.
 CRITERIA: dict[str, Callable[[Situation], Tensor]] = {
     "centrality": centrality,
@@ -83,11 +125,21 @@ CRITERIA: dict[str, Callable[[Situation], Tensor]] = {
 }
 _OTHERS: dict[str, Callable[[Situation], Tensor]] = {
     "majority_score": majority_score,
+    "degree": degree,
+    "divergence_from_neighbors": divergence_from_neighbors,
+    "divergence_to_neighbors": divergence_to_neighbors,
 }
 SIMILARITY = "criteria_similarity"
 KNOWN_COLUMNS = (*CRITERIA, SIMILARITY, *_OTHERS)
 GCBR_COLUMNS = (*CRITERIA, SIMILARITY)
 GCBR_PLUS_COLUMNS = (*GCBR_COLUMNS, "majority_score")
+GPA_COLUMNS = (
+    "uncertainty",
+    "degree",
+    "divergence_from_neighbors",
+    "divergence_to_neighbors",
+    "selectivity",
+)
 
 
 def state_columns(situation: Situation, columns: Sequence[str]) -> Tensor:

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scipy.special import stdtr, stdtrit
-
 from gcbr.simulation import Score
 
 CONFIDENCE = 0.95
@@ -30,6 +28,8 @@ def estimate(values: Sequence[float]) -> Estimate:
     mean = math.fsum(values) / len(values)
     if len(values) < 2:
         return Estimate(mean, None)
+    from scipy.special import stdtrit  # half a second, which a table without intervals need not wait for
+
     quantile = float(stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2))
     return Estimate(mean, quantile * _standard_error(values, mean))
 
@@ -42,6 +42,8 @@ def p_value(differences: Sequence[float]) -> float | None:
     error = _standard_error(differences, mean)
     if error == 0:
         return 0.0 if mean else 1.0
+    from scipy.special import stdtr
+
     return 2 * float(stdtr(len(differences) - 1, -abs(mean) / error))
 
 

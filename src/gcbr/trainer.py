@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gcbr import a2c, metrics, seeding
+from gcbr import a2c, metrics, reinforce, seeding
 from gcbr.environment import EnvConfig, LabelingEnv
 from gcbr.graph import Dataset
 from gcbr.policy import Policy
-from gcbr.rollout import collect
+from gcbr.rollout import Rollout, collect
 
 _WEIGHTS, _EPISODE = range(2)  # addresses of the generators under a training's seed
 
@@ -25,13 +25,14 @@ _WEIGHTS, _EPISODE = range(2)  # addresses of the generators under a training's 
 @dataclass(frozen=True)
 class TrainConfig:
     episodes: int = 4000  # each is one pass of all the games side by side
-    update_every: int = 7  # F, steps between two updates
+    algorithm: str = "a2c"  # or "reinforce", which updates once an episode and has no use for the critic
+    update_every: int = 7  # F, steps between two updates of A2C
     discount: float = 0.9  # gamma
     actor_rate: float = 1e-3
     critic_rate: float = 1e-3
     decay: float = 0.3  # of both rates, after each thousand episodes
     decay_every: int = 1000
-    standardize: bool = True  # rewards, per step index, by running mean and deviation
+    standardize: bool = True  # rewards (REINFORCE: returns), per step index, by running mean and deviation
     standardize_rate: float = 0.05
     width: int = 8
     seed: int = 0
@@ -87,27 +88,40 @@ class Trainer:
         rng = seeding.generator(self.config.seed, _EPISODE, self.episode)
         self._set_rates()
         state, reward, entropy, losses = env.reset(rng), 0.0, 0.0, []
-        for first in range(0, self.env.budget, self.config.update_every):
-            steps = min(self.config.update_every, self.env.budget - first)
+        is_a2c = self.config.algorithm == "a2c"
+        span = self.config.update_every if is_a2c else self.env.budget
+        for first in range(0, self.env.budget, span):
+            steps = min(span, self.env.budget - first)
             rollout, state = collect(env, self.policy, state, steps, rng)
             reward += float(rollout.rewards.sum(0).mean())
             entropy += float(rollout.entropy.mean()) * steps / self.env.budget
-            if self.config.standardize:
-                scaled = self._scale.standardize(rollout.rewards, first, self.episode == 0)
-                rollout = rollout._replace(rewards=scaled)
-            loss = a2c.losses(self.policy, env.propagation, rollout, self.config.discount)
-            a2c.update(self._optimizers, loss)
-            losses.append(torch.stack(loss).detach())
-        actor_loss, critic_loss = torch.stack(losses).mean(0).tolist()
+            learn = self._learn_by_a2c if is_a2c else self._learn_by_reinforce
+            losses.append(learn(env, rollout, first))
         return {
             "episode": self.episode + 1,
             "reward": reward,
             "imbalance_ratio": float(metrics.imbalance_ratio(env.counts).mean()),
-            "macro_f1": float(env.performance.mean()),
+            "macro_f1": float(env.val_score("macro_f1").mean()),
             "entropy": entropy,
-            "actor_loss": actor_loss,
-            "critic_loss": critic_loss,
+            **dict(zip(("actor_loss", "critic_loss"), torch.stack(losses).mean(0).tolist(), strict=False)),
         }
+
+    def _learn_by_a2c(self, env: LabelingEnv, rollout: Rollout, first_step: int) -> Tensor:
+        rollout = self._standardized(rollout, first_step)
+        loss = a2c.losses(self.policy, env.propagation, rollout, self.config.discount)
+        a2c.update(self._optimizers, loss)
+        return torch.stack(loss).detach()
+
+    def _learn_by_reinforce(self, env: LabelingEnv, rollout: Rollout, first_step: int) -> Tensor:
+        worth = reinforce.returns(rollout.rewards, self.config.discount)
+        rollout = self._standardized(rollout._replace(rewards=worth), first_step)
+        return reinforce.update(self.policy, self._optimizers[0], env.propagation, rollout).unsqueeze(0)
+
+    def _standardized(self, rollout: Rollout, first_step: int) -> Rollout:
+        if not self.config.standardize:
+            return rollout
+        scaled = self._scale.standardize(rollout.rewards, first_step, self.episode == 0)
+        return rollout._replace(rewards=scaled)
 
     def _set_rates(self) -> None:
         factor = self.config.decay ** (self.episode // self.config.decay_every)

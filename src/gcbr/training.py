@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from gcbr.actions import ActionSpace
 from gcbr.checkpoints import PolicyCard, read_tensors, save_policy, write_tensors
 from gcbr.environment import EnvConfig
 from gcbr.errors import InputError
 from gcbr.files import write_atomically
 from gcbr.graph import Dataset
 from gcbr.rewards import RewardConfig
-from gcbr.state import GCBR_COLUMNS, GCBR_PLUS_COLUMNS
+from gcbr.state import GCBR_COLUMNS, GCBR_PLUS_COLUMNS, GPA_COLUMNS
 from gcbr.trainer import TrainConfig, Trainer
 
 CURVE_BIN = 50  # episodes whose mean is one point of the curve in a policy file
@@ -24,25 +25,100 @@ CURVE_BIN = 50  # episodes whose mean is one point of the curve in a policy file
 
 @dataclass(frozen=True)
 class Method:
-    """What tells one trained method from another."""
+    """What tells one trained method from another; the classifier, the games and the files are the same."""
 
     columns: tuple[str, ...]
-    penalty: float  # eta
+    reward: RewardConfig
+    algorithm: str = "a2c"
+    rate: float = 1e-3
+    decay: float = 0.3
+    discount: float = 0.9
+    score: str = "macro_f1"
+    final_epochs: int = 0
+    batch: int = 1
+    actions: ActionSpace = field(default_factory=ActionSpace)
 
+
+# GPA's own settings: Micro-F1 after 35 more epochs is what every step of a game is worth.
+_GPA = Method(
+    GPA_COLUMNS,
+    RewardConfig(kind="final score"),
+    algorithm="reinforce",
+    rate=0.01,
+    decay=1.0,
+    discount=1.0,
+    score="micro_f1",
+    final_epochs=35,
+)
 
 METHODS = {
-    "gcbr": Method(GCBR_COLUMNS, penalty=0.0),
-    "gcbr++": Method(GCBR_PLUS_COLUMNS, penalty=0.05),
+    "gcbr": Method(GCBR_COLUMNS, RewardConfig(penalty=0.0)),
+    "gcbr++": Method(GCBR_PLUS_COLUMNS, RewardConfig(penalty=0.05)),
+    "gpa": _GPA,
+    # Our reading of ALLIE, which has no public code: GPA, but a label is worth the gain that it brings, less
+    # in a common class, and one candidate of each predicted class is proposed. Nothing forces it to balance.
+    "allie": replace(
+        _GPA,
+        reward=RewardConfig(kind="weighed gain"),
+        score="macro_f1",
+        final_epochs=0,
+        actions=ActionSpace(one_per_class=True),
+    ),
+    # Our reading of BiGeNe: as many agents as the batch has nodes, all with the same network, choose one
+    # after another; each sees the choices before it as labeled, and is taught by the gain of the whole batch.
+    # Gains of later batches are discounted; within a batch the discount is scaled away with the returns.
+    "bigene": replace(
+        _GPA, reward=RewardConfig(kind="gain"), score="macro_f1", final_epochs=0, discount=0.9, batch=5
+    ),
 }
 
 
-def env_config(method: str, base: EnvConfig, alpha: float, eta: float | None) -> EnvConfig:
-    """`base` with the columns and the reward of a method; `eta` is the method's own unless given."""
-    if method not in METHODS:
-        raise InputError(f"unknown method '{method}'; choose from {', '.join(METHODS)}")
-    chosen = METHODS[method]
-    penalty = chosen.penalty if eta is None else eta
-    return replace(base, columns=chosen.columns, reward=RewardConfig(gain_weight=alpha, penalty=penalty))
+def find_method(name: str) -> Method:
+    if name not in METHODS:
+        raise InputError(f"unknown method '{name}'; choose from {', '.join(METHODS)}")
+    return METHODS[name]
+
+
+def env_config(
+    method: str,
+    base: EnvConfig,
+    alpha: float | None = None,
+    eta: float | None = None,
+    batch: int | None = None,
+    coarse: bool = False,
+) -> EnvConfig:
+    """`base` with all that belongs to a method; the other arguments are the method's own unless given."""
+    chosen = find_method(method)
+    reward = chosen.reward
+    if (alpha, eta) != (None, None) and reward.kind != "balanced":
+        raise InputError(f"the reward of '{method}' has no alpha and no eta; those of gcbr and gcbr++ have")
+    reward = replace(
+        reward,
+        gain_weight=reward.gain_weight if alpha is None else alpha,
+        penalty=reward.penalty if eta is None else eta,
+    )
+    return replace(
+        base,
+        columns=chosen.columns,
+        reward=reward,
+        score=chosen.score,
+        final_epochs=chosen.final_epochs,
+        batch=chosen.batch if batch is None else batch,
+        actions=replace(chosen.actions, coarse=coarse),
+    )
+
+
+def train_config(method: str, base: TrainConfig, discount: float | None = None) -> TrainConfig:
+    """`base` with the way of learning of a method; the discount is the method's own unless given."""
+    chosen = find_method(method)
+    return replace(
+        base,
+        algorithm=chosen.algorithm,
+        actor_rate=chosen.rate,
+        critic_rate=chosen.rate,
+        decay=chosen.decay,
+        discount=chosen.discount if discount is None else discount,
+    )
 
 
 def train_policy(
@@ -121,7 +197,9 @@ def _resume(trainer: Trainer, path: Path, settings: dict[str, Any]) -> None:
     tensors, header = read_tensors(path)
     if "settings" not in header:
         raise InputError(f"{path} is no checkpoint of a training; remove it to start anew")
-    ours, theirs = _flat(settings), _flat(header["settings"])
+    # An option that a checkpoint knows nothing of had the effect of its default.
+    known = _flat({"train": asdict(TrainConfig()), "env": asdict(EnvConfig())})
+    ours, theirs = _flat(settings), known | _flat(header["settings"])
     # A longer training of the same kind is the same training, gone on with.
     changed = [key for key in ours | theirs if ours.get(key) != theirs.get(key) and key != "train.episodes"]
     if changed:
@@ -146,6 +224,7 @@ def _card(trainer: Trainer, method: str, sources: Sequence[Dataset]) -> PolicyCa
         settings=trainer.settings(),
         curve=binned(trainer.curve, CURVE_BIN),
         version=version("gcbr"),
+        actions=trainer.env.actions,
     )
 
 

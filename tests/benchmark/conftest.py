@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gcbr.benchmark.plan import Run
-from gcbr.benchmark.records import Cost, Origin, Record
+from gcbr.benchmark.records import Cost, Origin, Record, Run, TestSet
 from gcbr.simulation import Score
 
 MakeRecord = Callable[..., Record]
@@ -23,10 +22,11 @@ def record(
     dataset: str = "citeseer",
     budget: int = 4,
     features: str = "paper",
+    test: TestSet = "fixed",
     counts: tuple[int, ...] = (2, 1, 1),
 ) -> Record:
     return Record(
-        run=Run(dataset, strategy, "", budget, seed, features, final_epochs=100),
+        run=Run(dataset, features, test, strategy, "", budget, seed, final_epochs=100),
         class_names=("a & b", "five $ and six $", "\u6f22\u5b57"),
         nodes=(5, 3, 8, 1),
         counts=counts,

@@ -13,7 +13,7 @@ from PIL import Image
 
 from gcbr.benchmark import figures
 from gcbr.benchmark.page import Findings, write_report
-from gcbr.benchmark.plan import Plan
+from gcbr.benchmark.plan import Plan, read_plan
 from gcbr.benchmark.records import Record
 from gcbr.benchmark.tables import grouped
 from gcbr.statistics import MEASURES
@@ -57,7 +57,7 @@ def test_accuracies_are_means_over_the_runs_that_have_one(make_record):
 
 
 def test_each_dataset_has_its_figures_as_svg_and_png(runs):
-    drawings = figures.make_figures(runs)
+    drawings = figures.make_figures(runs, PLAN)
     assert [drawing.name for drawing in drawings] == [
         "budgets-citeseer-paper",
         "curves-citeseer-paper",
@@ -74,20 +74,49 @@ def test_each_dataset_has_its_figures_as_svg_and_png(runs):
 
 
 def test_one_budget_needs_no_figure_of_budgets(runs):
-    names = [drawing.name for drawing in figures.make_figures([r for r in runs if r.run.budget == 8])]
+    names = [drawing.name for drawing in figures.make_figures([r for r in runs if r.run.budget == 8], PLAN)]
     assert names == ["curves-citeseer-paper", "labels-citeseer-paper", "accuracy-citeseer-paper"]
 
 
 def test_the_same_records_give_the_same_svg(runs):
-    first, second = (figures.make_figures(runs[:3]) for _ in range(2))
+    first, second = (figures.make_figures(runs[:3], PLAN) for _ in range(2))
     assert [drawing.svg for drawing in first] == [drawing.svg for drawing in second]
 
 
 def test_no_two_strategies_look_alike_without_color(make_record):
     records = [make_record(f"strategy {number}", 0) for number in range(17)]
-    looks = figures._looks(grouped(records)).values()
+    looks = figures._looks(record.run.strategy for record in records).values()
     assert len({(str(look.line), look.marker) for look in looks}) == 12  # then markers and lines begin again
     assert len({(look.color, str(look.line), look.marker) for look in looks}) == 17
+
+
+def test_a_varied_setting_is_the_axis_and_datasets_are_lines(make_record):
+    plan = read_plan("fig5")
+    made = [
+        make_record(name, 0, micro, dataset=dataset)
+        for dataset in ("citeseer", "co-phy")
+        for name, micro in (("eta=0.5", 0.9), ("eta=0.0", 0.6))
+    ]
+    points = figures.varied_points({r.run.strategy: [r] for r in made[:2]}, plan, MICRO)
+    assert [point.place for point in points] == [0.0, 0.5]
+    assert [point.value.mean for point in points] == pytest.approx([60.0, 90.0])
+    (drawing,) = figures.make_figures(made, plan)
+    assert drawing.name == "by-eta"
+    assert drawing.title.startswith("Figure 5: ")
+    words = "".join(ElementTree.fromstring(drawing.svg).itertext())
+    assert "CiteSeer" in words
+    assert "Coauthor Physics" in words
+    assert "penalty eta for majority classes" in words
+
+
+def test_the_parts_of_a_figure_have_letters(make_record):
+    titles = [
+        d.title for d in figures.make_figures([make_record("gcbr++", 0, dataset="co-phy")], read_plan("fig1"))
+    ]
+    assert titles == [
+        "Figure 1a: Coauthor Physics: labels of each class among 4",
+        "Figure 1b: Coauthor Physics: accuracy of each class, %, after training on 4 labels",
+    ]
 
 
 class _Page(HTMLParser):
@@ -112,7 +141,7 @@ def test_the_report_is_one_page_with_everything_inside(runs, tmp_path: Path):
     text = page.read_text("utf-8")
     parsed = _Page()
     parsed.feed(text)
-    assert parsed.addresses == ["records.jsonl", "tables.md", "tables.tex"]  # beside it, none from afar
+    assert parsed.addresses == ["tables.md", "tables.tex"]  # beside it, none from afar
     assert len(parsed.ids) == len(set(parsed.ids))
     assert "Ours &amp; &lt;theirs&gt;" in text
     assert "2 of 14 runs are still missing." in text

@@ -1,4 +1,4 @@
-"""From a TOML file to the list of runs."""
+"""From a TOML file to a plan."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gcbr.benchmark.plan import Agenda, Plan, Run, agenda, narrowed, parse_plan, read_plan, shipped_plans
+from gcbr.benchmark.plan import Training, narrowed, parse_plan, read_plan, shipped_plans
 from gcbr.cli.bench import split_names
 from gcbr.errors import InputError
-from gcbr.graph import Dataset
 
 SMALL = """
 title = "small"
@@ -20,48 +19,12 @@ runs = 2
 """
 
 
-@pytest.fixture
-def planned(skewed: Dataset):
-    """The runs of a plan, with 200 nodes and three classes behind every name."""
-
-    def expand(plan: Plan, *, tolerant: bool = False) -> Agenda:
-        return agenda(plan, tolerant=tolerant, load=lambda name, features: skewed)
-
-    return expand
-
-
-def test_a_plan_is_every_dataset_seed_strategy_and_budget_in_this_order(planned):
-    runs = planned(parse_plan(SMALL, "here")).runs
-    assert len(runs) == 2 * 2 * 2 * 2
-    assert runs[:3] == (
-        Run("digits", "random", "", 5, 0, "default", 100),
-        Run("digits", "random", "", 10, 0, "default", 100),
-        Run("digits", "age", "", 5, 0, "default", 100),
-    )
-    assert [run.dataset for run in runs] == ["digits"] * 8 + ["cora"] * 8
-    assert [run.seed for run in runs[:8]] == [0, 0, 0, 0, 1, 1, 1, 1]
-
-
-def test_the_budget_is_20_per_class_or_a_third_of_a_small_pool(planned):
-    plan = parse_plan('title = "t"\ndatasets = ["digits"]\nstrategies = ["random"]\nruns = 1', "here")
-    # 200 nodes: 80 to test and 40 to validate leave 80; three classes would ask for 60 of them.
-    assert [run.budget for run in planned(plan).runs] == [26]
-
-
-def test_a_dataset_may_have_its_own_runs_budgets_and_features(planned):
-    text = SMALL + '[on.cora]\nruns = 3\nbudgets = [7]\nfeatures = "paper"\n'
-    runs = [run for run in planned(parse_plan(text, "here")).runs if run.dataset == "cora"]
-    assert len(runs) == 3 * 2
-    assert {(run.budget, run.features) for run in runs} == {(7, "paper")}
-
-
-def test_options_narrow_a_plan(planned):
-    text = SMALL + "[on.cora]\nruns = 30\n"
+def test_options_narrow_a_plan():
+    text = SMALL + "[on.cora]\nruns = 30\nbudgets = [7]\n"
     plan = narrowed(parse_plan(text, "here"), runs=1, datasets=["cora"], strategies=["pagerank"])
-    assert [(run.dataset, run.strategy, run.seed) for run in planned(plan).runs] == [
-        ("cora", "pagerank", 0),
-        ("cora", "pagerank", 0),  # at both budgets
-    ]
+    assert (plan.runs, plan.datasets, plan.strategies) == (1, ["cora"], ["pagerank"])
+    assert plan.deviation("cora").runs is None
+    assert plan.deviation("cora").budgets == [7]
 
 
 def test_names_are_split_at_commas_but_for_those_of_a_synthetic_graph():
@@ -72,38 +35,19 @@ def test_names_are_split_at_commas_but_for_those_of_a_synthetic_graph():
     ]
 
 
-def test_an_unknown_strategy_is_a_mistake_or_left_out_of_a_tolerant_plan(planned):
-    plan = parse_plan(SMALL.replace('"age"', '"sage"'), "here")
-    with pytest.raises(InputError, match="unknown strategy 'sage'"):
-        planned(plan)
-    todo = planned(plan, tolerant=True)
-    assert todo.left_out == ("unknown strategy 'sage'",)
-    assert {run.strategy for run in todo.runs} == {"random"}
-
-
-def test_a_file_that_chooses_is_part_of_the_key(planned, tmp_path: Path):
-    file = tmp_path / "own.py"
-    file.write_text(
-        "class Own:\n    def __init__(self, graph, budget, rng): ...\n    def select(self, view): ...\n"
-    )
-    plan = narrowed(parse_plan(SMALL, "here"), strategies=[f"balanced({file}:Own)"])
-    before = planned(plan).runs[0].fingerprint
-    assert len(before) == 12
-    file.write_text(file.read_text() + "# changed\n")
-    assert planned(plan).runs[0].fingerprint not in ("", before)
-
-
-def test_a_policy_file_stands_beside_its_plan(tmp_path: Path, planned):
-    (tmp_path / "mine.safetensors").write_bytes(b"weights")
-    (tmp_path / "plan.toml").write_text(
-        SMALL.replace('"age"', '"mine"') + '[policies]\nmine = "mine.safetensors"\n'
-    )
+def test_a_policy_file_stands_beside_its_plan(tmp_path: Path):
+    (tmp_path / "plan.toml").write_text(SMALL + '[policies]\nmine = "mine.safetensors"\n')
     plan = read_plan(str(tmp_path / "plan.toml"))
     assert plan.policies == {"mine": str(tmp_path / "mine.safetensors")}
-    assert {run.strategy: run.fingerprint for run in planned(plan).runs} == {
-        "random": "",
-        "mine": "9a129038d9a0",  # sha256 of the seven bytes
-    }
+
+
+def test_a_training_is_named_by_what_it_does_differently():
+    assert Training(method="gcbr++").name == "gcbr++()"
+    varied = Training(
+        method="gcbr", without="selectivity", alpha=0.3, eta=0, budget=70, episodes=1000, seed=1
+    )
+    assert varied.name == "gcbr(without=selectivity,alpha=0.3,eta=0,budget=70,episodes=1000,seed=1)"
+    assert Training(method="gcbr", alpha=0.5, budget=35).name == Training(method="gcbr").name
 
 
 @pytest.mark.parametrize(
@@ -118,6 +62,11 @@ def test_a_policy_file_stands_beside_its_plan(tmp_path: Path, planned):
             "line 6: runs: input should be greater than or equal to 1, not 0",
         ),
         (SMALL.replace("[5, 10]", '["many"]'), "line 5: budgets: .*, not 'many'"),
+        (
+            SMALL + "[trained]\nmine = { method = 'gcbr', alpah = 1 }",
+            "unknown key 'alpah'; the keys are method",
+        ),
+        (SMALL + "[trained]\nmine = { method = 'gcbr', alpha = 2 }", "trained: .* equal to 1, not 2"),
         ('title = "t"\nstrategies = ["random"]', "the key 'datasets' is missing"),
     ],
 )
@@ -133,21 +82,33 @@ def test_an_unknown_plan_is_answered_with_the_names(tmp_path: Path):
         read_plan(str(tmp_path / "none.toml"))
 
 
-def test_a_budget_beyond_the_pool_is_refused(planned):
-    with pytest.raises(InputError, match="a budget of 500 is more than the 80 nodes of 'skewed'"):
-        planned(parse_plan(SMALL.replace("[5, 10]", "[500]"), "here"))
-
-
-def test_a_feature_rule_that_a_dataset_lacks_is_refused_before_loading():
-    def load(name: str, features: str) -> Dataset:
-        raise AssertionError("loaded")
-
-    with pytest.raises(InputError, match="'digits' has no feature rule 'paper'"):
-        agenda(parse_plan(SMALL + 'features = "paper"', "here"), load=load)
+GRIDS = {
+    "fig4": ("gcbr", "alpha", [0, 0.1, 0.3, 0.5, 0.7, 0.9, 1]),
+    "fig5": ("gcbr++", "eta", [0, 0.02, 0.05, 0.1, 0.2, 0.5]),
+    "fig6": ("gcbr", "budget", [21, 35, 70, 105, 140]),
+}
 
 
 @pytest.mark.parametrize("name", shipped_plans())
-def test_every_shipped_plan_has_runs_of_random(name: str, planned):
+def test_every_shipped_plan_can_be_read(name: str):
+    assert read_plan(name).runs >= 1
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_the_grids_of_trained_policies(name: str):
+    method, setting, values = GRIDS[name]
     plan = read_plan(name)
-    budgets_that_fit = plan.model_copy(update={"budgets": [5]})
-    assert "random" in {run.strategy for run in planned(budgets_that_fit, tolerant=True).runs}
+    assert plan.varied == setting
+    trainings = [plan.trained[strategy] for strategy in plan.strategies]
+    assert trainings == [
+        Training.model_validate({"method": method, setting: value, "episodes": 1000}) for value in values
+    ]
+
+
+def test_points_that_figures_have_in_common_are_trained_once():
+    shared = [
+        read_plan("table3").trained["gcbr"],
+        read_plan("fig4").trained["alpha=0.5"],
+        read_plan("fig6").trained["budget=35"],
+    ]
+    assert {training.name for training in shared} == {"gcbr(episodes=1000)"}

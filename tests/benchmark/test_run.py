@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import signal
 import subprocess
@@ -12,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from gcbr.benchmark import records
-from gcbr.benchmark.plan import Agenda, agenda, parse_plan
-from gcbr.benchmark.records import Cost, Record
+from gcbr.benchmark.agenda import agenda, load_sizes
+from gcbr.benchmark.plan import parse_plan
+from gcbr.benchmark.records import Cost, Record, Run
 from gcbr.benchmark.run import execute
+from gcbr.benchmark.store import Store
+from gcbr.datasets import load_dataset
 from gcbr.errors import InputError
 
 PLAN = """
@@ -40,29 +43,38 @@ class Slow:
 """
 
 
-def tiny(runs: int = 3, budget: int = 8) -> Agenda:
-    return agenda(parse_plan(PLAN.format(runs=runs, budget=budget), "tiny"))
+def tiny(runs: int = 3, budget: int = 8) -> tuple[Run, ...]:
+    plan = parse_plan(PLAN.format(runs=runs, budget=budget), "tiny")
+    sizes, _ = load_sizes(plan, lambda name, features: load_dataset(name, features=features))
+    return agenda(plan, sizes, Path()).runs
 
 
-def without_cost(path: Path) -> dict[object, Record]:
+def without_cost(folder: Path) -> dict[Run, Record]:
     nothing = Cost(0.0, 0.0, 0.0)
-    return {run: replace(record, cost=nothing) for run, record in records.read(path).records.items()}
+    return {run: replace(record, cost=nothing) for run, record in Store(folder).read().items()}
+
+
+def num_lines(folder: Path) -> int:
+    """Of all files: a run done twice would be two lines."""
+    packed = sum(gzip.decompress(path.read_bytes()).count(b"\n") for path in folder.glob("*.gz"))
+    appended = folder / "open.jsonl"
+    return packed + (appended.read_bytes().count(b"\n") if appended.exists() else 0)
 
 
 def test_a_seed_gives_the_same_record_alone_and_in_parallel(tmp_path: Path):
-    runs = tiny().runs
+    runs = (*tiny(), *(replace(run, test="stratified") for run in tiny(runs=1)))
     heard: list[Record] = []
-    execute(runs, tmp_path / "alone")
-    execute(runs, tmp_path / "parallel", workers=2, on_done=heard.append)
+    assert execute(runs, Store(tmp_path / "alone")) == []
+    assert execute(runs, Store(tmp_path / "parallel"), workers=2, on_done=heard.append) == []
     alone, parallel = without_cost(tmp_path / "alone"), without_cost(tmp_path / "parallel")
     assert alone == parallel
     assert set(alone) == set(runs) == {record.run for record in heard}
 
 
 def test_a_record_says_what_was_chosen_and_what_it_cost(tmp_path: Path):
-    run = tiny(runs=1).runs[0]
-    execute([run], tmp_path / "r")
-    record = records.read(tmp_path / "r").records[run]
+    run = tiny(runs=1)[0]
+    execute([run], Store(tmp_path))
+    record = Store(tmp_path).read()[run]
     assert len(set(record.nodes)) == run.budget == sum(record.counts)
     assert [score.labels for score in record.curve] == list(range(1, 9))
     assert len(record.accuracy_per_class) == 3
@@ -72,43 +84,72 @@ def test_a_record_says_what_was_chosen_and_what_it_cost(tmp_path: Path):
 
 
 def test_an_error_of_a_worker_is_told_and_what_was_done_stays(tmp_path: Path):
-    first, *others = tiny(runs=2).runs
+    first, *others = tiny(runs=2)
     wrong = replace(others[0], strategy="sage")
     with pytest.raises(InputError, match="unknown strategy 'sage'"):
-        execute([first, wrong], tmp_path / "r", workers=1)
-    assert list(records.read(tmp_path / "r").records) == [first]
+        execute([first, wrong], Store(tmp_path), workers=1)
+    assert list(Store(tmp_path).read()) == [first]
+
+
+def test_a_recorded_run_is_not_done_again(tmp_path: Path):
+    runs = tiny(runs=2)
+    execute(runs[:2], Store(tmp_path))
+    heard: list[Record] = []
+    assert execute(runs, Store(tmp_path), on_done=heard.append) == []
+    assert [record.run for record in heard] == list(runs[2:])
+    assert num_lines(tmp_path) == 4
+
+
+def test_a_drawn_test_set_is_another_experiment(tmp_path: Path):
+    fixed = tiny(runs=1)[0]
+    drawn = replace(fixed, test="stratified")
+    execute([fixed, drawn], Store(tmp_path))
+    recorded = Store(tmp_path).read()
+    test = set(load_dataset(fixed.dataset).test.tolist())
+    assert test.isdisjoint(recorded[fixed].nodes)
+    assert not test.isdisjoint(recorded[drawn].nodes)  # some of those are candidates now
 
 
 def test_killed_in_the_middle_and_started_again(tmp_path: Path):
-    path, plan = slow_plan(tmp_path, runs=8)
+    folder, plan = slow_plan(tmp_path, runs=8)
     killed = start(plan, tmp_path)
-    wait_for_lines(path, 2, killed)
+    wait_for_lines(folder, 2, killed)
     workers = children(killed.pid)
     killed.kill()
     killed.wait(10)
-    kept = without_cost(path)
+    kept = without_cost(folder)
     assert 2 <= len(kept) < 8
     for worker in workers:
         wait_until_gone(worker)  # none goes on in secret
 
     again = start(plan, tmp_path)
-    assert again.wait(60) == 0
-    reading = records.read(path)
-    assert reading.broken_lines == ()
-    assert len(path.read_text().splitlines()) == len(reading.records) == 8  # none twice
-    assert without_cost(path).items() >= kept.items()
-    assert (tmp_path / "out" / "report.html").is_file()
+    assert again.wait(240) == 0
+    assert num_lines(folder) == len(Store(folder).read()) == 8  # none lost, none twice
+    assert not (folder / "broken.txt").exists()
+    assert without_cost(folder).items() >= kept.items()
+    assert (tmp_path / "out" / "plan" / "report.html").is_file()
+
+
+def test_two_processes_share_a_plan_and_one_goes_on_when_the_other_is_killed(tmp_path: Path):
+    folder, plan = slow_plan(tmp_path, runs=24)
+    one, other = start(plan, tmp_path), start(plan, tmp_path)
+    wait_for_lines(folder, 6, one, other)
+    assert {len(children(process.pid)) >= 2 for process in (one, other)} == {True}
+    one.kill()
+    one.wait(10)
+    assert other.wait(240) == 0
+    assert num_lines(folder) == len(Store(folder).read()) == 24
 
 
 def test_ctrl_c_stops_with_what_is_recorded(tmp_path: Path):
-    path, plan = slow_plan(tmp_path, runs=40)
+    folder, plan = slow_plan(tmp_path, runs=40)
     interrupted = start(plan, tmp_path, stderr=subprocess.PIPE)
-    wait_for_lines(path, 1, interrupted)
+    wait_for_lines(folder, 1, interrupted)
     workers = children(interrupted.pid)
     interrupted.send_signal(signal.SIGINT)
-    _, told = interrupted.communicate(timeout=30)
+    _, told = interrupted.communicate(timeout=120)
     assert interrupted.returncode == 130
-    num_kept = len(records.read(path).records)
+    num_kept = len(Store(folder).read())
     assert told.decode().splitlines() == [
         f"note: {num_kept} of 40 runs are recorded; the same command does the others",
         "gcbr: interrupted",
@@ -118,11 +159,11 @@ def test_ctrl_c_stops_with_what_is_recorded(tmp_path: Path):
 
 
 def slow_plan(folder: Path, runs: int) -> tuple[Path, Path]:
-    """Runs of a fifth of a second at least; gives the file of records and the plan."""
+    """Runs of a fifth of a second at least; gives the folder of records and the plan."""
     (folder / "slow.py").write_text(SLOW_STRATEGY)
     text = PLAN.format(runs=runs, budget=10).replace('"random", "age"', '"slow.py:Slow"')
     (folder / "plan.toml").write_text(text)
-    return folder / "out" / "records.jsonl", folder / "plan.toml"
+    return folder / "out" / "records", folder / "plan.toml"
 
 
 def start(plan: Path, folder: Path, stderr: int | None = None) -> subprocess.Popen[bytes]:
@@ -136,10 +177,10 @@ def start(plan: Path, folder: Path, stderr: int | None = None) -> subprocess.Pop
     )
 
 
-def wait_for_lines(path: Path, number: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 60
-    while not path.exists() or path.read_bytes().count(b"\n") < number:
-        assert process.poll() is None, "it ended too early"
+def wait_for_lines(folder: Path, number: int, *processes: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 240
+    while num_lines(folder) < number:
+        assert all(process.poll() is None for process in processes), "it ended too early"
         assert time.monotonic() < deadline
         time.sleep(0.02)
 

@@ -69,7 +69,7 @@ def test_latex(small):
         r"\begin{tabular}{lrrr}",
         r"\toprule",
         r" & \multicolumn{3}{c}{CiteSeer} \\",
-        r" & \multicolumn{3}{c}{\scriptsize 4 labels, features paper, $n$ = 2} \\",
+        r" & \multicolumn{3}{c}{\scriptsize 4 labels, features paper, n = 2} \\",
         r"\cmidrule(lr){2-4}",
         r"Method & Micro & Macro & $\rho$ \\",
         r"\midrule",
@@ -153,3 +153,34 @@ def test_the_papers_table_2_is_copied_right():
     assert table["gcbr++", "co-phy"] == (94.36, 90.26, 0.81)
     assert table["allie", "citeseer"] == (72.74, 67.19, 0.28)
     assert paper.PAPER["table3"]["no-diversity", "co-cs"] == (93.62, 84.77, 0.05)
+
+
+def test_where_a_dataset_was_not_run_the_papers_figures_stand_alone(small):
+    notes = {"citeseer": "", "reddit": "not run: no features", "cora": "the paper has none of it"}
+    (table,) = tables.make_tables(small, "table2", notes)
+    assert [setting.dataset for setting in table.settings] == ["citeseer", "reddit"]
+    assert table.captions == ("4 labels, features paper, n = 2", "not run: no features")
+    random = table.rows[0].groups[1]
+    assert random is not None
+    assert [cell.paper for cell in random] == [92.35, 92.17, 0.47]
+    assert all(cell.difference is None for cell in random)
+    assert "| paper 92.35 | paper 92.17 | paper 0.47 |\n" in tables.to_markdown(table)
+    values = [cell for cell in tables.to_values(table) if cell["dataset"] == "reddit"]
+    assert {(cell["mean"], cell["num_runs"]) for cell in values} == {(None, 0)}
+    assert tables.make_tables([], "table2", notes) == []
+
+
+def test_a_drawn_test_set_has_a_column_of_its_own(make_record):
+    both = [make_record("age", 0, 0.6), make_record("age", 0, 0.8, test="stratified")]
+    (table,) = tables.make_tables(both)
+    assert table.captions == (
+        "4 labels, features paper, n = 1",
+        "4 labels, features paper, stratified test sets, n = 1",
+    )
+    assert [group[0].value.mean for group in table.rows[0].groups if group] == pytest.approx([60.0, 80.0])
+
+
+def test_many_datasets_are_spread_over_equal_tables(make_record):
+    names = ["cora", "citeseer", "pubmed", "co-cs", "co-phy", "photo"]
+    made = tables.make_tables([make_record("age", 0, dataset=name) for name in names])
+    assert [[setting.dataset for setting in table.settings] for table in made] == [names[:3], names[3:]]

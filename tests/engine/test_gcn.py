@@ -139,7 +139,8 @@ def assert_same_gradients(
 def test_predictions_are_those_of_autograd(episodes: int, form: str, weighted: bool):
     graph, x = adjacency(RAGGED, NUM_RAGGED, weighted), features(form, NUM_RAGGED)
     network = build(graph, x, episodes)
-    probabilities, embeddings = network.predict()
+    prediction = network.predict()
+    probabilities, embeddings = prediction.probabilities, prediction.embeddings
     assert probabilities.shape == (episodes, NUM_RAGGED, NUM_CLASSES)
     assert embeddings.shape == (episodes, NUM_RAGGED, PLAIN.hidden)
     for episode, reference in enumerate(references(network, graph, x)):

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from gcbr.actions import ActionSpace
 from gcbr.classifier import Classifier, GCNClassifier
 from gcbr.engine.gcn import GCNConfig, Prediction
 from gcbr.engine.matrix import Csr, Dense
@@ -12,8 +13,8 @@ from gcbr.graph import Dataset, Graph, Labels
 from gcbr.learner import ActiveLearner, simulate
 from gcbr.policy import Policy
 from gcbr.seeding import generator, seeded
-from gcbr.state import GCBR_PLUS_COLUMNS, GraphFacts, state_columns
-from gcbr.strategies.learned import Learned, learned, situation
+from gcbr.state import GCBR_PLUS_COLUMNS
+from gcbr.strategies.learned import Learned, learned
 from gcbr.view import View
 
 EDGELESS = Graph(
@@ -114,19 +115,52 @@ def test_nodes_that_score_the_same_are_asked_in_their_order():
     assert simulate(learner, lambda node: "a", 3).nodes == (1, 2, 3)
 
 
+# --- Fewer to choose among ------------------------------------------------------------------------------
+
+# Least certain of those predicted in a is node 1, of those in b node 4; nodes 2 and 5 are surest.
+SPREAD = [SURE_OF_A, [0.6, 0.4], [0.99, 0.01], SURE_OF_B, [0.3, 0.7], [0.01, 0.99]]
+
+
+def test_allie_chooses_among_the_least_certain_of_each_class():
+    def asked(actions: ActionSpace) -> list[int]:
+        # The weight is negative: the surest are what the policy is after.
+        factory = learned(reads(-1.0), ("uncertainty",), actions)
+        learner = ActiveLearner(
+            EDGELESS,
+            factory,
+            budget=6,
+            classes=("a", "b"),
+            classifier=lambda graph, num_classes, rng: Opinion(SPREAD),
+        )
+        learner.tell(0, "a")
+        return learner.ask(3)
+
+    assert asked(ActionSpace())[0] == 2
+    # Of 1 and 4 the surer one, which is 4; then of 1 and 3; then of 1 and 5.
+    assert asked(ActionSpace(one_per_class=True)) == [4, 3, 5]
+
+
+def test_a_coarse_policy_asks_representatives_first(barbell: Graph):
+    learner = ActiveLearner(barbell, learned(reads(1.0), ("degree",), ActionSpace(coarse=True)), budget=6)
+    first, second, *others = learner.ask(6)
+    assert {first, second} == {2, 4}
+    assert sorted(others) == [0, 1, 3, 5]
+
+
 # --- Batches --------------------------------------------------------------------------------------------
 
 
-def test_a_batch_counts_each_chosen_node_as_labeled_with_its_prediction():
+def test_a_batch_counts_each_chosen_node_as_labeled_with_its_likeliest_class():
     learner = asking("class_diversity", 1.0, [SURE_OF_A] * 3 + [SURE_OF_B] * 3)
     learner.tell(0, "a")
     learner.tell(5, "b")
-    # One label each: all score 1, node 1 comes first. Then 1.9 to 1.1 expected labels: a node of b; then
-    # 2 to 2: the first again.
+    # One label each: all score 1, node 1 comes first. Then 2 to 1 expected labels: a node of b; then 2 to 2:
+    # the first again.
     assert learner.ask(3) == [1, 3, 2]
 
 
-def test_a_batch_is_as_many_greedy_steps(skewed: Dataset):
+def test_a_batch_is_chosen_as_in_training(skewed: Dataset):
+    """Five nodes at once, from the predictions after four answers: in the environment and by the learner."""
     policy = some_policy()
     learner = ActiveLearner(
         skewed.graph,
@@ -136,25 +170,20 @@ def test_a_batch_is_as_many_greedy_steps(skewed: Dataset):
         classifier=small_gcn,
     )
     simulate(learner, lambda node: skewed.class_names[skewed.y[node]], 4)
-    probabilities = learner.prediction().probabilities
-    pending: tuple[int, ...] = ()
+    env = LabelingEnv(
+        skewed,
+        EnvConfig(budget=12, episodes=1, batch=5, columns=GCBR_PLUS_COLUMNS, classifier=GCNConfig(hidden=8)),
+    )
+    env.reset(generator(0))
+    env.labeled, env._num_taught = torch.tensor([learner.labels.nodes]), 4
+    env._probabilities = learner.prediction().probabilities.unsqueeze(0)
+    state = env._state()
     for node in learner.ask(5):
-        candidates = [n for n in range(200) if n not in (*learner.labels.nodes, *pending)]
-        view = View(
-            graph=skewed.graph,
-            labels=learner.labels,
-            candidates=torch.tensor(candidates),
-            prediction=learner.prediction(),
-            counts=learner.labels.counts(3).float() + probabilities[list(pending)].sum(0),
-            pending=pending,
-            budget=12,
-            rng=generator(0),
-        )
-        states = state_columns(situation(GraphFacts(skewed.graph), view), GCBR_PLUS_COLUMNS)
-        scores = policy.scores(skewed.graph.propagation, states)[0].detach()
-        best = max(candidates, key=lambda n: float(scores[n]))
-        assert float(scores[node]) == pytest.approx(float(scores[best]), abs=1e-5)
-        pending = (*pending, node)
+        free = [n for n in range(200) if n not in env.labeled[0].tolist()]
+        scores = policy.scores(env.propagation, state.features)[0].detach()
+        assert float(scores[node]) == pytest.approx(float(scores[free].max()), abs=1e-5)
+        env.labeled = torch.cat([env.labeled, torch.tensor([[node]])], dim=1)
+        state = env._state()
 
 
 # --- As in training -------------------------------------------------------------------------------------
@@ -169,21 +198,24 @@ def greedy(env: LabelingEnv, policy: Policy) -> Tensor:
     return env.labeled
 
 
-def test_chooses_what_the_same_policy_would_choose_in_training(skewed: Dataset):
+@pytest.mark.parametrize("actions", [ActionSpace(), ActionSpace(one_per_class=True, coarse=True)])
+def test_chooses_what_the_same_policy_would_choose_in_training(actions: ActionSpace, skewed: Dataset):
     """The environment's games again, node by node, through a strategy that is shown the same predictions."""
     policy = some_policy()
-    config = EnvConfig(budget=8, episodes=2, columns=GCBR_PLUS_COLUMNS, classifier=GCNConfig(hidden=8))
+    config = EnvConfig(
+        budget=8, episodes=2, columns=GCBR_PLUS_COLUMNS, classifier=GCNConfig(hidden=8), actions=actions
+    )
     chosen = greedy(LabelingEnv(skewed, config), policy)
     env = LabelingEnv(skewed, config)
-    state = env.reset(generator(0))
-    strategy = Learned(skewed.graph, policy, GCBR_PLUS_COLUMNS)
+    env.reset(generator(0))
+    strategy = Learned(skewed.graph, policy, GCBR_PLUS_COLUMNS, actions)
     for step in range(8):
         for game in range(2):
             nodes = tuple(env.labeled[game].tolist())
             view = View(
                 graph=skewed.graph,
                 labels=Labels(nodes, tuple(skewed.y[list(nodes)].tolist())),
-                candidates=state.is_candidate[game].nonzero().flatten(),
+                candidates=env._is_candidate[game].nonzero().flatten(),
                 prediction=Prediction(env._probabilities[game], torch.zeros(200, 1)),
                 counts=env.counts[game],
                 pending=(),
@@ -191,7 +223,7 @@ def test_chooses_what_the_same_policy_would_choose_in_training(skewed: Dataset):
                 rng=generator(0),
             )
             assert strategy.select(view) == int(chosen[game, step])
-        state = env.step(chosen[:, step]).state
+        env.step(chosen[:, step])
 
 
 def test_choosing_neither_learns_nor_draws(skewed: Dataset):

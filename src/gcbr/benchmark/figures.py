@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import cycle
+from string import ascii_lowercase
 from typing import Any, NamedTuple
 
 import matplotlib
@@ -14,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from gcbr.benchmark.plan import Plan
 from gcbr.benchmark.records import Record
 from gcbr.benchmark.tables import Groups, Setting, grouped
 from gcbr.figure_style import BASE_STYLE, INK
@@ -31,6 +33,12 @@ _MARKERS = "osD^vPX*<>hp"
 FEWEST_FOR_INTERVALS = 3  # runs
 _LONGEST_NAME = 18
 _PANELS_ACROSS = 4
+_AXES = {
+    "alpha": "weight alpha of performance gain",
+    "eta": "penalty eta for majority classes",
+    "budget": "labels in a game of the training",
+}
+_LINEAR_UP_TO = {"eta": 0.02}  # then logarithmic: half of the penalties tried are close to 0
 
 
 class Drawing(NamedTuple):
@@ -51,24 +59,49 @@ class Point(NamedTuple):
     value: Estimate
 
 
+class Horizontal(NamedTuple):
+    """The axis that the panels of a figure share."""
+
+    title: str
+    ticks: Sequence[float] = ()  # none: labels, from 0 up
+    linear_up_to: float | None = None  # None: all the way
+
+
+LABELS = Horizontal("labels")
+
 Series = dict[str, list[Point]]  # by strategy
 
 
-def make_figures(records: Sequence[Record]) -> list[Drawing]:
-    """For each dataset: budgets if it has several, learning curves, labels and accuracy of each class."""
+def make_figures(records: Sequence[Record], plan: Plan) -> list[Drawing]:
+    """What the plan says to draw, dataset after dataset, with the paper's number where it has one."""
     groups = grouped(records)
-    looks = _looks(groups)
-    drawings = []
-    for (dataset, features), budgets in _by_dataset(groups).items():
-        largest = max(budgets, key=lambda setting: setting.budget)
-        name = f"{_file_name(dataset)}-{features}"
-        if len(budgets) > 1:
-            by_budget = {setting: groups[setting] for setting in budgets}
-            drawings.append(_budget_figure(f"budgets-{name}", by_budget, looks))
-        drawings.append(_curve_figure(f"curves-{name}", largest, groups[largest], looks))
-        drawings.append(_count_figure(f"labels-{name}", largest, groups[largest]))
-        drawings.append(_accuracy_figure(f"accuracy-{name}", largest, groups[largest]))
-    return drawings
+    drawings = list(_drawings(groups, plan))
+    if not plan.figure:
+        return drawings
+    letters = ascii_lowercase if len(drawings) > 1 else ("",)
+    return [
+        drawing._replace(title=f"Figure {plan.figure}{letter}: {drawing.title}")
+        for letter, drawing in zip(letters, drawings, strict=False)
+    ]
+
+
+def _drawings(groups: Groups, plan: Plan) -> Iterator[Drawing]:
+    if "varied" in plan.draw and plan.varied and groups:
+        yield _varied_figure(groups, plan)
+    looks = _looks(strategy for runs in groups.values() for strategy in runs)
+    for place, settings in _by_dataset(groups).items():
+        largest = max(settings, key=lambda setting: setting.budget)
+        test = "" if place.test == "fixed" else f"-{place.test}"
+        name = f"{_file_name(place.dataset)}-{place.features}{test}"
+        if "budgets" in plan.draw and len(settings) > 1:
+            by_budget = {setting: groups[setting] for setting in settings}
+            yield _budget_figure(f"budgets-{name}", by_budget, looks)
+        if "curves" in plan.draw:
+            yield _curve_figure(f"curves-{name}", largest, groups[largest], looks)
+        if "labels" in plan.draw:
+            yield _count_figure(f"labels-{name}", largest, groups[largest])
+        if "accuracy" in plan.draw:
+            yield _accuracy_figure(f"accuracy-{name}", largest, groups[largest])
 
 
 def curve_points(runs: Sequence[Record], measure: Measure) -> list[Point]:
@@ -83,6 +116,16 @@ def budget_points(groups: Groups, strategy: str, measure: Measure) -> list[Point
         Point(setting.budget, estimate([measure.of(record.final) for record in runs[strategy]]))
         for setting, runs in sorted(groups.items(), key=lambda item: item[0].budget)
         if strategy in runs
+    ]
+
+
+def varied_points(runs: Mapping[str, Sequence[Record]], plan: Plan, measure: Measure) -> list[Point]:
+    """The final mean at each value of the setting that the plan's trained policies differ in."""
+    values = {name: getattr(training, plan.varied) for name, training in plan.trained.items() if name in runs}
+    places = {name: float(value) for name, value in values.items() if value is not None}
+    return [
+        Point(places[name], estimate([measure.of(record.final) for record in runs[name]]))
+        for name in sorted(places, key=lambda name: places[name])
     ]
 
 
@@ -108,8 +151,22 @@ def _curve_figure(
     def series(measure: Measure) -> Series:
         return {strategy: curve_points(records, measure) for strategy, records in runs.items()}
 
-    title = f"{setting.title}: on test nodes, one training step after each label"
-    return _line_figure(name, title, series, looks, _show_intervals(runs))
+    title = f"{setting.full_title}: on test nodes, one training step after each label"
+    return _line_figure(name, title, series, looks, LABELS, _show_intervals(runs))
+
+
+def _varied_figure(groups: Groups, plan: Plan) -> Drawing:
+    """A line for each dataset, over the setting that the policies differ in."""
+    titles = {setting: setting.full_title for setting in groups}
+
+    def series(measure: Measure) -> Series:
+        return {titles[setting]: varied_points(runs, plan, measure) for setting, runs in groups.items()}
+
+    title = f"each dataset after training on 20 labels a class, by {_AXES[plan.varied]}"
+    with_bands = all(_show_intervals(runs) for runs in groups.values())
+    ticks = {point.place for line in series(MEASURES[0]).values() for point in line}
+    axis = Horizontal(_AXES[plan.varied], sorted(ticks), _LINEAR_UP_TO.get(plan.varied))
+    return _line_figure(f"by-{plan.varied}", title, series, _looks(titles.values()), axis, with_bands)
 
 
 def _budget_figure(name: str, groups: Groups, looks: dict[str, Look]) -> Drawing:
@@ -120,7 +177,8 @@ def _budget_figure(name: str, groups: Groups, looks: dict[str, Look]) -> Drawing
 
     setting = next(iter(groups))
     with_bands = all(_show_intervals(runs) for runs in groups.values())
-    return _line_figure(name, f"{setting.title}: after training on each budget", series, looks, with_bands)
+    title = f"{setting.full_title}: after training on each budget"
+    return _line_figure(name, title, series, looks, LABELS, with_bands)
 
 
 def _line_figure(
@@ -128,6 +186,7 @@ def _line_figure(
     title: str,
     series: Callable[[Measure], Series],
     looks: dict[str, Look],
+    axis: Horizontal,
     with_bands: bool,
 ) -> Drawing:
     """One panel for each measure."""
@@ -137,17 +196,27 @@ def _line_figure(
             lines = series(measure)
             for strategy, points in lines.items():
                 _draw_line(axes, strategy, points, looks[strategy])
-            axes.set_xlim(0, axes.get_xlim()[1])
+            _set_horizontal(axes, axis)
             axes.set_ylim(axes.get_ylim())  # the lines decide what is shown, not the intervals of a few runs
             for strategy, points in lines.items() if with_bands else ():
                 _draw_band(axes, points, looks[strategy])
-            axes.set_xlabel("labels")
             axes.set_title(f"{measure.title}, %" if measure.scale == 100 else measure.title, loc="left")
-            axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
             axes.grid(axis="y")
         handles, names = panels[0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=min(len(names), 7), handlelength=3)
         return _drawing(figure, name, title)
+
+
+def _set_horizontal(axes: Axes, axis: Horizontal) -> None:
+    axes.set_xlabel(axis.title)
+    if not axis.ticks:
+        axes.set_xlim(0, axes.get_xlim()[1])
+        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        return
+    if axis.linear_up_to is not None:
+        axes.set_xscale("symlog", linthresh=axis.linear_up_to)
+    axes.set_xticks(axis.ticks, [f"{tick:g}" for tick in axis.ticks])
+    axes.set_xticks([], minor=True)
 
 
 def _draw_line(axes: Axes, strategy: str, points: Sequence[Point], look: Look) -> None:
@@ -174,13 +243,13 @@ def _draw_band(axes: Axes, points: Sequence[Point], look: Look) -> None:
 
 def _count_figure(name: str, setting: Setting, runs: dict[str, list[Record]]) -> Drawing:
     values = {strategy: class_means(records) for strategy, records in runs.items()}
-    title = f"{setting.title}: labels of each class among {setting.budget}"
+    title = f"{setting.full_title}: labels of each class among {setting.budget}"
     return _bar_figure(name, title, runs, values, target=setting.budget / len(class_names(runs)))
 
 
 def _accuracy_figure(name: str, setting: Setting, runs: dict[str, list[Record]]) -> Drawing:
     values = {strategy: class_accuracies(records) for strategy, records in runs.items()}
-    title = f"{setting.title}: accuracy of each class, %, after training on {setting.budget} labels"
+    title = f"{setting.full_title}: accuracy of each class, %, after training on {setting.budget} labels"
     return _bar_figure(name, title, runs, values, target=None)
 
 
@@ -193,8 +262,8 @@ def _bar_figure(
 ) -> Drawing:
     """A panel for each strategy with a bar for each class, and a line at `target`."""
     names = class_names(runs)
-    across = min(_PANELS_ACROSS, len(runs))
-    down = -(-len(runs) // across)
+    down = -(-len(runs) // _PANELS_ACROSS)
+    across = -(-len(runs) // down)
     with _figure(name, 10.5, down * (0.9 + 0.2 * len(names))) as figure:
         panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flatten()
         for axes, strategy in zip(panels, runs, strict=False):
@@ -233,18 +302,18 @@ def _show_intervals(runs: dict[str, list[Record]]) -> bool:
     return all(len(records) >= FEWEST_FOR_INTERVALS for records in runs.values())
 
 
-def _by_dataset(groups: Groups) -> dict[tuple[str, str], list[Setting]]:
-    found: dict[tuple[str, str], list[Setting]] = {}
+def _by_dataset(groups: Groups) -> dict[Setting, list[Setting]]:
+    """The settings that differ in nothing but their budget."""
+    found: dict[Setting, list[Setting]] = {}
     for setting in groups:
-        found.setdefault((setting.dataset, setting.features), []).append(setting)
+        found.setdefault(setting._replace(budget=0), []).append(setting)
     return found
 
 
-def _looks(groups: Groups) -> dict[str, Look]:
-    """The same strategy looks the same in every figure."""
-    strategies = dict.fromkeys(strategy for runs in groups.values() for strategy in runs)
+def _looks(names: Iterable[str]) -> dict[str, Look]:
+    """The same name looks the same in every figure."""
     styles = zip(cycle(_COLORS), cycle(_LINES), cycle(_MARKERS), strict=False)
-    return {strategy: Look(*style) for strategy, style in zip(strategies, styles, strict=False)}
+    return {name: Look(*style) for name, style in zip(dict.fromkeys(names), styles, strict=False)}
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
@@ -28,10 +29,15 @@ class Findings:
     num_runs: int  # of the whole plan, recorded or not
     left_out: Sequence[str]  # what this version lacks, a sentence each
 
+    @property
+    def tables(self) -> list[tables.Table]:
+        datasets = {dataset: self.plan.deviation(dataset).note for dataset in self.plan.datasets}
+        return tables.make_tables(self.records, self.plan.paper, datasets)
+
 
 def write_report(folder: Path, findings: Findings) -> Path:
     """Write all files into `folder`, each whole or not at all; returns the page."""
-    drawings = figures.make_figures(findings.records)
+    drawings = figures.make_figures(findings.records, findings.plan)
     contents: dict[str, bytes] = {
         "tables.md": markdown(findings).encode(),
         "tables.tex": latex(findings).encode(),
@@ -45,10 +51,36 @@ def write_report(folder: Path, findings: Findings) -> Path:
     return folder / "report.html"
 
 
+def summary(findings: Findings) -> dict[str, Any]:
+    """What the tables say, as plain values; shares in percent, as people read them."""
+    made = findings.tables
+    return {
+        "title": findings.plan.title,
+        "command": findings.command,
+        "num_runs": findings.num_runs,
+        "num_recorded": len(findings.records),
+        "left_out": list(findings.left_out),
+        "cells": [cell for table in made for cell in tables.to_values(table)],
+        "leads": [
+            {
+                **lead.setting._asdict(),
+                "strategy": lead.strategy,
+                "measure": lead.measure.key,
+                "baseline": lead.baseline,
+                **tables.estimate_values(lead.difference),
+                "p_value": lead.p_value,
+                "num_pairs": lead.num_pairs,
+            }
+            for row in tables.make_leads(findings.records, findings.plan.ours)
+            for lead in row
+        ],
+    }
+
+
 def markdown(findings: Findings) -> str:
     plan = findings.plan
     parts = [f"# {plan.title}\n", f"{plan.caption.strip()}\n", f"Made by `{findings.command}`.\n"]
-    parts += [tables.to_markdown(table) for table in tables.make_tables(findings.records, plan.paper)]
+    parts += [tables.to_markdown(table) for table in findings.tables]
     if leads := tables.make_leads(findings.records, plan.ours):
         parts += ["## Against the best of the others, paired by seed\n", tables.leads_to_markdown(leads)]
     return "\n".join(parts)
@@ -56,7 +88,7 @@ def markdown(findings: Findings) -> str:
 
 def latex(findings: Findings) -> str:
     parts = [f"% {findings.plan.title}\n% {findings.command}\n% needs \\usepackage{{booktabs}}\n"]
-    parts += [tables.to_latex(table) for table in tables.make_tables(findings.records, findings.plan.paper)]
+    parts += [tables.to_latex(table) for table in findings.tables]
     return "\n".join(parts)
 
 
@@ -65,7 +97,7 @@ def render(findings: Findings, drawings: Sequence[figures.Drawing]) -> str:
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     template = environment.from_string(files(__package__).joinpath("page.html.jinja").read_text("utf-8"))
-    made = tables.make_tables(findings.records, findings.plan.paper)
+    made = findings.tables
     return template.render(
         plan=findings.plan,
         command=findings.command,

@@ -1,49 +1,27 @@
-"""A plan says what a benchmark compares. It is a TOML file, and comes down to a list of runs."""
+"""A plan says what a benchmark compares. It is a TOML file."""
 
 from __future__ import annotations
 
 import difflib
-import hashlib
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from gcbr.datasets import load_dataset
-from gcbr.datasets.features import check_rule
+from gcbr.benchmark.records import TestSet
 from gcbr.errors import InputError
-from gcbr.graph import Dataset
-from gcbr.policies import shipped
-from gcbr.simulation import default_budget
-from gcbr.splits import split_sizes
-from gcbr.strategies import STRATEGIES, find_strategy
 
 DEFAULT_BUDGET: Literal["20 per class"] = "20 per class"
-
-_BALANCED = re.compile(r"balanced\((.*)\)")
-_IN_FILE = re.compile(r"(.+\.py):\w+")
+DEFAULT_ALPHA = 0.5
 
 Count = Annotated[int, Field(ge=1)]
 Budget = Count | Literal["20 per class"]
 Rule = Literal["default", "paper"]
-
-
-@dataclass(frozen=True)
-class Run:
-    """The key of one experiment. Two equal keys are the same experiment, done once."""
-
-    dataset: str
-    strategy: str
-    fingerprint: str  # of the policy or the user's own file that chooses; empty if the package alone does
-    budget: int
-    seed: int
-    features: str  # the feature rule
-    final_epochs: int
+Kind = Literal["budgets", "curves", "labels", "accuracy", "varied"]  # of figures
 
 
 class _Table(BaseModel):
@@ -56,6 +34,32 @@ class Deviation(_Table):
     runs: Count | None = None
     features: Rule | None = None
     budgets: Annotated[list[Budget], Field(min_length=1)] | None = None
+    tests: Annotated[list[TestSet], Field(min_length=1)] | None = None
+    note: str = ""  # why the dataset may have no runs
+
+
+class Training(_Table):
+    """A policy that is trained for the plan, under the feature rule of the datasets it is used on."""
+
+    method: str
+    without: str = ""  # the column of the state that is left out
+    alpha: Annotated[float, Field(ge=0, le=1)] = DEFAULT_ALPHA
+    eta: Annotated[float, Field(ge=0)] | None = None  # None: the method's own
+    budget: Count = 35  # labels in a game
+    episodes: Count = 4000
+    seed: Annotated[int, Field(ge=0)] = 0
+    source: str = "cora"
+
+    @property
+    def name(self) -> str:
+        """`gcbr(alpha=0.3,episodes=1000)`: the same settings have the same name in every plan."""
+        defaults = Training(method=self.method)
+        settings = {key: value for key, value in self if value != getattr(defaults, key)}
+        text = [
+            f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
+            for key, value in settings.items()
+        ]
+        return f"{self.method}({','.join(text)})"
 
 
 class Plan(_Table):
@@ -68,22 +72,22 @@ class Plan(_Table):
     budgets: Annotated[list[Budget], Field(min_length=1)] = [DEFAULT_BUDGET]
     runs: Count = 10
     features: Rule = "default"
+    tests: Annotated[list[TestSet], Field(min_length=1)] = ["fixed"]
     final_epochs: Annotated[int, Field(ge=0)] = 100
     paper: Literal["", "table2", "table3"] = ""  # whose figures stand beside ours
+    figure: str = ""  # the paper's number of what is drawn, such as "3"
+    draw: list[Kind] = ["budgets", "curves", "labels", "accuracy"]
+    varied: Literal["", "alpha", "eta", "budget"] = ""  # the setting of `trained` that is a figure's axis
     ours: list[str] = ["gcbr", "gcbr++"]  # compared with the best of the others
     policies: dict[str, str] = {}  # strategies from policy files: name = "file", beside the plan
+    trained: dict[str, Training] = {}  # strategies whose policies are trained first
     on: dict[str, Deviation] = {}  # by dataset
 
     def deviation(self, dataset: str) -> Deviation:
         return self.on.get(dataset, Deviation())
 
-
-@dataclass(frozen=True)
-class Agenda:
-    """All runs of a plan, in order."""
-
-    runs: tuple[Run, ...]
-    left_out: tuple[str, ...]  # what a shipped plan names and this version lacks, a sentence each
+    def features_of(self, dataset: str) -> str:
+        return self.deviation(dataset).features or self.features
 
 
 def shipped_plans() -> list[str]:
@@ -142,86 +146,6 @@ def narrowed(
     return plan.model_copy(update=changes)
 
 
-def agenda(
-    plan: Plan, *, tolerant: bool = False, load: Callable[[str, str], Dataset] | None = None
-) -> Agenda:
-    """Every run of the plan: one dataset after another, inside it one seed after another.
-
-    A strategy that is not there is a mistake, or, where `tolerant`, left out. `load` gets a dataset's
-    name and feature rule: budgets follow the number of classes.
-    """
-    load = load or (lambda name, features: load_dataset(name, features=features))
-    for dataset in plan.datasets:
-        check_rule(dataset.partition(":")[0], _features(plan, dataset))  # before anything is loaded
-    left_out: dict[str, None] = {}
-    runs: list[Run] = []
-    for dataset in plan.datasets:
-        features = _features(plan, dataset)
-        fingerprints: dict[str, str] = {}
-        for strategy in plan.strategies:
-            try:
-                fingerprints[strategy] = fingerprint(plan, strategy, features)
-            except InputError as error:
-                if not tolerant:
-                    raise
-                left_out[str(error).partition(";")[0]] = None
-        if fingerprints:
-            runs += _runs_on(plan, dataset, features, fingerprints, load(dataset, features))
-    return Agenda(tuple(runs), tuple(left_out))
-
-
-def fingerprint(plan: Plan, strategy: str, features: str) -> str:
-    """Of the file that decides what the strategy chooses, apart from the package; an error without it."""
-    if strategy in plan.policies:
-        return _hash(Path(plan.policies[strategy]), strategy)
-    find_strategy(strategy)
-    while match := _BALANCED.fullmatch(strategy):
-        strategy = match[1].strip()
-    if match := _IN_FILE.fullmatch(strategy):
-        return _hash(Path(match[1]), strategy)
-    if strategy in STRATEGIES and STRATEGIES[strategy].policy:
-        name = f"{strategy}-{features}"
-        if name not in shipped():
-            raise InputError(f"no policy of '{strategy}' ships for the feature rule '{features}'")
-        return _hash(shipped()[name], strategy)
-    return ""
-
-
-def _runs_on(
-    plan: Plan, dataset: str, features: str, fingerprints: dict[str, str], loaded: Dataset
-) -> Iterator[Run]:
-    deviation = plan.deviation(dataset)
-    budgets = dict.fromkeys(_size(budget, loaded) for budget in deviation.budgets or plan.budgets)
-    for seed in range(deviation.runs or plan.runs):
-        for strategy, mark in fingerprints.items():
-            for budget in budgets:
-                yield Run(dataset, strategy, mark, budget, seed, features, plan.final_epochs)
-
-
-def _features(plan: Plan, dataset: str) -> str:
-    return plan.deviation(dataset).features or plan.features
-
-
-def _size(budget: int | str, dataset: Dataset) -> int:
-    if isinstance(budget, str):
-        return default_budget(dataset)
-    _, num_val = split_sizes(dataset.graph.num_nodes)
-    num_candidates = dataset.graph.num_nodes - len(dataset.test) - num_val
-    if budget > num_candidates:
-        raise InputError(
-            f"a budget of {budget} is more than the {num_candidates} nodes of '{dataset.graph.name}' "
-            "that can be chosen"
-        )
-    return budget
-
-
-def _hash(path: Path, strategy: str) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-    except OSError as error:
-        raise InputError(f"the file '{path}' of '{strategy}' cannot be read: {error.strerror}") from error
-
-
 def _unknown_plan(name: str) -> InputError:
     known = shipped_plans()
     close = difflib.get_close_matches(name.lower(), known, n=1)
@@ -241,7 +165,8 @@ def _mistake(error: ValidationError, text: str) -> str:
     if first["type"] != "extra_forbidden":
         wrong = f"{first['msg'][0].lower()}{first['msg'][1:]}, not {first['input']!r}"
         return f"{place}: {keys[0]}: {wrong}"
-    fields = list(Plan.model_fields if len(keys) == 1 else Deviation.model_fields)
+    tables: dict[str, type[_Table]] = {"on": Deviation, "trained": Training}
+    fields = list(tables.get(keys[0], Plan).model_fields)
     return f"{place}: unknown key '{keys[-1]}'; the keys are {', '.join(fields)}"
 
 

@@ -1,25 +1,33 @@
-"""One run is one line of a file: JSON that tables and figures are made from, and nothing else.
-
-Several processes may append to one file. A line that a crash cut short is passed over and reported; its
-run counts as not done.
-"""
+"""One run is one line: JSON that tables and figures are made from, and nothing else."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
-import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from gcbr.benchmark.plan import Run
 from gcbr.simulation import Score, SimulationResult
 
 _DIGITS = 6  # of a score: far finer than one node in a test set of a thousand
+
+# The dataset's own test set, or one that the seed draws, every class in proportion.
+TestSet = Literal["fixed", "stratified"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """The key of one experiment. Two equal keys are the same experiment, done once."""
+
+    dataset: str
+    features: str  # the feature rule
+    test: TestSet
+    strategy: str
+    fingerprint: str  # of the policy or the user's own file that chooses; empty if the package alone does
+    budget: int
+    seed: int
+    final_epochs: int
 
 
 @dataclass(frozen=True)
@@ -50,14 +58,6 @@ class Record:
     curve: tuple[Score, ...]
     cost: Cost
     origin: Origin
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a file of records holds."""
-
-    records: dict[Run, Record]  # in the order of the file; the first of two equal runs
-    broken_lines: tuple[int, ...]  # counted from 1
 
 
 def as_record(run: Run, result: SimulationResult, origin: Origin) -> Record:
@@ -106,56 +106,14 @@ def from_line(line: str) -> Record:
     )
 
 
-def append(path: Path, record: Record) -> None:
-    """Add a line: whole, on a line of its own, and on the disk when this returns."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-    try:
-        with _locked(descriptor, fcntl.LOCK_EX):
-            # After a crash the last line may have no end; what is cut stays a line by itself.
-            start = "" if _ends_a_line(descriptor) else "\n"
-            content = f"{start}{to_line(record)}\n".encode()
-            if os.write(descriptor, content) != len(content):
-                raise OSError(f"'{path}' took a part of a line only; is the disk full?")
-            os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def read(path: Path) -> Reading:
-    """All records of a file; a file that is not there holds none."""
-    records: dict[Run, Record] = {}
-    broken: list[int] = []
-    for number, line in enumerate(_lines(path), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = from_line(line)
-        except (ValueError, KeyError, TypeError):
-            broken.append(number)
-        else:
-            records.setdefault(record.run, record)
-    return Reading(records, tuple(broken))
-
-
-def missing(runs: Iterable[Run], reading: Reading) -> list[Run]:
+def missing(runs: Iterable[Run], recorded: Mapping[Run, Record]) -> list[Run]:
     """The runs that are not recorded yet, each once."""
-    return [run for run in dict.fromkeys(runs) if run not in reading.records]
+    return [run for run in dict.fromkeys(runs) if run not in recorded]
 
 
-def of_runs(runs: Iterable[Run], reading: Reading) -> list[Record]:
-    """The records of these runs alone: a file may hold those of an earlier plan or policy."""
-    return [reading.records[run] for run in dict.fromkeys(runs) if run in reading.records]
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        with path.open("rb") as file, _locked(file.fileno(), fcntl.LOCK_SH):
-            content = file.read()
-    except FileNotFoundError:
-        return []
-    # Only a line feed ends a line: class names may hold letters that `splitlines` takes for ends.
-    return content.decode("utf-8", errors="replace").split("\n")
+def of_runs(runs: Iterable[Run], recorded: Mapping[Run, Record]) -> list[Record]:
+    """The records of these runs alone: others may be those of another plan or an earlier policy."""
+    return [recorded[run] for run in dict.fromkeys(runs) if run in recorded]
 
 
 def _rounded(score: Score) -> Score:
@@ -165,17 +123,3 @@ def _rounded(score: Score) -> Score:
         round(score.macro_f1, _DIGITS),
         round(score.imbalance_ratio, _DIGITS),
     )
-
-
-def _ends_a_line(descriptor: int) -> bool:
-    size = os.fstat(descriptor).st_size
-    return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
-
-
-@contextmanager
-def _locked(descriptor: int, kind: int) -> Iterator[None]:
-    fcntl.flock(descriptor, kind)
-    try:
-        yield
-    finally:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)

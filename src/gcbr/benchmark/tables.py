@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gcbr.benchmark.paper import PAPER
 from gcbr.benchmark.records import Record
@@ -13,6 +14,7 @@ from gcbr.datasets import DATASETS
 from gcbr.statistics import MEASURES, Estimate, Measure, estimate, p_value
 
 BEST, SECOND = 1, 2
+_MOST_ACROSS = 4  # datasets
 SHORT_TITLES = {"micro_f1": "Micro", "macro_f1": "Macro", "imbalance_ratio": "\N{GREEK SMALL LETTER RHO}"}
 MINUS = "\N{MINUS SIGN}"
 
@@ -23,6 +25,7 @@ class Setting(NamedTuple):
     dataset: str
     budget: int
     features: str
+    test: str = "fixed"
 
     @property
     def title(self) -> str:
@@ -30,20 +33,26 @@ class Setting(NamedTuple):
         return DATASETS[base].title if base in DATASETS else self.dataset
 
     @property
+    def full_title(self) -> str:
+        return self.title if self.test == "fixed" else f"{self.title}, {self.test} test sets"
+
+    @property
     def details(self) -> str:
         options = self.dataset.partition(":")[2]  # of a synthetic graph
         drawn = f"{options.replace(',', ', ')}; " if options else ""
-        return f"{drawn}{self.budget} labels, features {self.features}"
+        test = "" if self.test == "fixed" else f", {self.test} test sets"
+        return f"{drawn}{self.budget} labels, features {self.features}{test}"
 
 
 class Cell(NamedTuple):
-    value: Estimate
+    value: Estimate  # nan where only the paper has a figure
     rank: int  # BEST, SECOND, or further behind
     paper: float | None  # the paper's figure, where it has one for the same experiment
+    num_runs: int
 
     @property
     def difference(self) -> float | None:
-        return None if self.paper is None else self.value.mean - self.paper
+        return None if self.paper is None or math.isnan(self.value.mean) else self.value.mean - self.paper
 
 
 class Row(NamedTuple):
@@ -54,7 +63,8 @@ class Row(NamedTuple):
 @dataclass(frozen=True)
 class Table:
     settings: tuple[Setting, ...]
-    num_runs: tuple[str, ...]  # by setting: `20`, or `3 to 20` while runs are missing
+    num_runs: tuple[str, ...]  # by setting: `20`, or `3 to 20` while runs are missing, or empty
+    captions: tuple[str, ...]  # by setting: what was run, or why nothing was
     rows: tuple[Row, ...]
 
 
@@ -77,23 +87,37 @@ def grouped(records: Iterable[Record]) -> Groups:
     """Records that compare with each other, by strategy; all in the order of their first record."""
     groups: Groups = {}
     for record in records:
-        setting = Setting(record.run.dataset, record.run.budget, record.run.features)
+        run = record.run
+        setting = Setting(run.dataset, run.budget, run.features, run.test)
         groups.setdefault(setting, {}).setdefault(record.run.strategy, []).append(record)
     return groups
 
 
-def make_tables(records: Sequence[Record], paper: str = "") -> list[Table]:
-    """One table for each budget: the smallest of every dataset first."""
+def make_tables(
+    records: Sequence[Record], paper: str = "", datasets: Mapping[str, str] | None = None
+) -> list[Table]:
+    """One table for each budget, the smallest of every dataset first; several where there are many datasets.
+
+    `datasets` are the plan's, with a note for each: where one was not run and the paper has figures, those
+    stand alone in the first table.
+    """
     groups = grouped(records)
-    by_dataset: dict[tuple[str, str], list[Setting]] = {}
-    for setting in sorted(groups, key=lambda setting: setting.budget):
-        by_dataset.setdefault((setting.dataset, setting.features), []).append(setting)
-    order = dict.fromkeys((setting.dataset, setting.features) for setting in groups)
-    most = max((len(settings) for settings in by_dataset.values()), default=0)
-    levels = [
-        [by_dataset[key][level] for key in order if level < len(by_dataset[key])] for level in range(most)
+    columns: dict[Setting, list[Setting]] = {}  # of each dataset, whatever the budget
+    for setting in groups:
+        columns.setdefault(setting._replace(budget=0), []).append(setting)
+    # An empty column belongs where the plan has its dataset.
+    names = list(datasets or {})
+    absent = [name for name in names if all(key.dataset != name for key in columns) and _knows(paper, name)]
+    columns |= {Setting(name, 0, "paper"): [Setting(name, 0, "paper")] for name in absent if groups}
+    order = sorted(columns, key=lambda key: names.index(key.dataset) if key.dataset in names else -1)
+    by_size = {key: sorted(columns[key], key=lambda setting: setting.budget) for key in order}
+    most = max((len(settings) for settings in by_size.values()), default=0)
+    levels = [[by_size[key][level] for key in order if level < len(by_size[key])] for level in range(most)]
+    return [
+        _table({setting: groups.get(setting, {}) for setting in settings}, paper, datasets or {})
+        for level in levels
+        for settings in _side_by_side(level)
     ]
-    return [_table({setting: groups[setting] for setting in settings}, paper) for settings in levels]
 
 
 def make_leads(records: Sequence[Record], ours: Sequence[str]) -> list[tuple[Lead, ...]]:
@@ -107,7 +131,7 @@ def make_leads(records: Sequence[Record], ours: Sequence[str]) -> list[tuple[Lea
 
 
 def to_markdown(table: Table) -> str:
-    titles = [f"{s.title}<br>{SHORT_TITLES[m.key]}" for s in table.settings for m in MEASURES]
+    titles = [f"{s.full_title}<br>{SHORT_TITLES[m.key]}" for s in table.settings for m in MEASURES]
     lines = [["method", *titles], ["---", *["---:"] * len(titles)]]
     for row in table.rows:
         cells = [_markdown_cell(cell, measure) for cell, measure in _flat(row)]
@@ -117,18 +141,15 @@ def to_markdown(table: Table) -> str:
 
 def settings_text(table: Table) -> str:
     """`CiteSeer: 120 labels, features paper, n = 50.` for each dataset."""
-    each = zip(table.settings, table.num_runs, strict=True)
-    return " ".join(f"{setting.title}: {setting.details}, n = {runs}." for setting, runs in each)
+    each = zip(table.settings, table.captions, strict=True)
+    return " ".join(f"{setting.title}: {caption}." for setting, caption in each)
 
 
 def to_latex(table: Table) -> str:
     """For the package booktabs. The paper's figures, where it has any, are a second line of each method."""
     spans = range(len(table.settings))
     titles = [rf"\multicolumn{{3}}{{c}}{{{_escaped(setting.title)}}}" for setting in table.settings]
-    details = [
-        rf"\multicolumn{{3}}{{c}}{{\scriptsize {_escaped(setting.details)}, $n$ = {runs}}}"
-        for setting, runs in zip(table.settings, table.num_runs, strict=True)
-    ]
+    details = [rf"\multicolumn{{3}}{{c}}{{\scriptsize {_escaped(caption)}}}" for caption in table.captions]
     rules = " ".join(rf"\cmidrule(lr){{{2 + 3 * span}-{4 + 3 * span}}}" for span in spans)
     measures = ["Micro", "Macro", r"$\rho$"] * len(table.settings)
     lines = [
@@ -149,11 +170,27 @@ def to_latex(table: Table) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
+def to_values(table: Table) -> list[dict[str, Any]]:
+    """Each cell of the table as plain values, for programs."""
+    values = []
+    for row in table.rows:
+        for setting, group in zip(table.settings, row.groups, strict=True):
+            for cell, measure in zip(group or (), MEASURES, strict=bool(group)):
+                key = {**setting._asdict(), "strategy": row.strategy, "measure": measure.key}
+                rest = {"paper": cell.paper, "rank": cell.rank, "num_runs": cell.num_runs}
+                values.append({**key, **estimate_values(cell.value), **rest})
+    return values
+
+
+def estimate_values(value: Estimate) -> dict[str, float | None]:
+    return {"mean": None if math.isnan(value.mean) else value.mean, "margin": value.margin}
+
+
 def leads_to_markdown(rows: Sequence[tuple[Lead, ...]]) -> str:
     titles = [measure.title for measure in MEASURES]
     lines = [["dataset", "method", *titles], ["---", "---", *["---:"] * len(titles)]]
     for row in rows:
-        place = f"{row[0].setting.title}, {row[0].setting.details}"
+        place = f"{row[0].setting.full_title}, {row[0].setting.budget} labels"
         cells = [f"{lead_text(lead)}<br>{opponent_text(lead)}" for lead in row]
         lines.append([place, row[0].strategy, *cells])
     return _markdown(lines)
@@ -178,7 +215,7 @@ def p_text(value: float | None) -> str:
 
 
 def mean_text(cell: Cell, measure: Measure) -> str:
-    return f"{cell.value.mean:.{measure.decimals}f}"
+    return "" if math.isnan(cell.value.mean) else f"{cell.value.mean:.{measure.decimals}f}"
 
 
 def margin_text(cell: Cell, measure: Measure) -> str:
@@ -187,21 +224,30 @@ def margin_text(cell: Cell, measure: Measure) -> str:
 
 def paper_text(cell: Cell, measure: Measure) -> str:
     """`72.21, +0.4`: the paper's figure as it is printed, and ours less it."""
-    if cell.paper is None or cell.difference is None:
+    if cell.paper is None:
         return ""
-    return f"{cell.paper:.2f}, {_signed(cell.difference, measure.decimals)}"
+    beside = "" if cell.difference is None else f", {_signed(cell.difference, measure.decimals)}"
+    return f"{cell.paper:.2f}{beside}"
 
 
 def has_paper(row: Row) -> bool:
     return any(cell.paper is not None for group in row.groups for cell in group or ())
 
 
-def _table(groups: Groups, paper: str) -> Table:
+def _table(groups: Groups, paper: str, notes: Mapping[str, str]) -> Table:
     strategies = dict.fromkeys(name for by_strategy in groups.values() for name in by_strategy)
-    cells = {setting: _cells(setting, by_strategy, paper) for setting, by_strategy in groups.items()}
+    cells = {
+        setting: _cells(setting, by_strategy, paper) or _paper_alone(setting, list(strategies), paper)
+        for setting, by_strategy in groups.items()
+    }
+    num_runs = tuple(_num_runs(by_strategy) for by_strategy in groups.values())
     return Table(
         settings=tuple(groups),
-        num_runs=tuple(_num_runs(by_strategy) for by_strategy in groups.values()),
+        num_runs=num_runs,
+        captions=tuple(
+            f"{setting.details}, n = {runs}" if runs else notes.get(setting.dataset) or "not run"
+            for setting, runs in zip(groups, num_runs, strict=True)
+        ),
         rows=tuple(Row(name, tuple(cells[setting].get(name) for setting in groups)) for name in strategies),
     )
 
@@ -215,11 +261,39 @@ def _cells(setting: Setting, by_strategy: dict[str, list[Record]], paper: str) -
         places = sorted(set(shown.values()), reverse=True)
         columns.append(
             {
-                name: Cell(value, places.index(shown[name]) + 1, _paper(setting, name, measure, paper))
+                name: Cell(
+                    value,
+                    places.index(shown[name]) + 1,
+                    _paper(setting, name, measure, paper),
+                    len(by_strategy[name]),
+                )
                 for name, value in values.items()
             }
         )
     return {name: tuple(column[name] for column in columns) for name in by_strategy}
+
+
+def _paper_alone(setting: Setting, strategies: Sequence[str], paper: str) -> dict[str, tuple[Cell, ...]]:
+    nothing = Estimate(math.nan, None)
+    return {
+        name: tuple(
+            Cell(nothing, SECOND + 1, _paper(setting, name, measure, paper), 0) for measure in MEASURES
+        )
+        for name in strategies
+        if (name, setting.dataset) in PAPER[paper]
+    }
+
+
+def _side_by_side(settings: Sequence[Setting]) -> list[Sequence[Setting]]:
+    """As few and as equal parts as a page has room for."""
+    num_parts = -(-len(settings) // _MOST_ACROSS)
+    size = -(-len(settings) // num_parts)
+    return [settings[start : start + size] for start in range(0, len(settings), size)]
+
+
+def _knows(paper: str, dataset: str) -> bool:
+    """Whether the paper has figures of the dataset."""
+    return any(known == dataset for _, known in PAPER[paper])
 
 
 def _paper(setting: Setting, strategy: str, measure: Measure, paper: str) -> float | None:
@@ -234,6 +308,8 @@ def _estimated(runs: Sequence[Record], measure: Measure) -> Estimate:
 
 def _num_runs(by_strategy: dict[str, list[Record]]) -> str:
     counts = sorted({len(runs) for runs in by_strategy.values()})
+    if not counts:
+        return ""
     return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
 
 
@@ -266,8 +342,9 @@ def _markdown_cell(cell: Cell | None, measure: Measure) -> str:
         return ""
     mean = mean_text(cell, measure)
     mean = {BEST: f"**{mean}**", SECOND: f"<u>{mean}</u>"}.get(cell.rank, mean)
-    text = f"{mean} {margin_text(cell, measure)}".rstrip()
-    return f"{text}<br>paper {paper_text(cell, measure)}" if cell.paper is not None else text
+    text = f"{mean} {margin_text(cell, measure)}".strip()
+    beside = "" if cell.paper is None else f"paper {paper_text(cell, measure)}"
+    return "<br>".join(filter(None, [text, beside]))
 
 
 def _markdown(lines: Sequence[Sequence[str]]) -> str:

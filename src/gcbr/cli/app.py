@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gcbr.cli import bench, console, data, policies, run, strategies, train
+from gcbr.cli import bench, classify, console, data, label, policies, run, strategies, suggest, train
 from gcbr.errors import InputError
 
 USER_MISTAKE = 2
@@ -26,6 +26,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run", epilog=run.EXAMPLE)(run.run)
+app.command("label", epilog=label.EXAMPLE)(label.label)
+app.command("suggest", epilog=suggest.EXAMPLE)(suggest.suggest)
+app.command("classify", epilog=classify.EXAMPLE)(classify.classify)
 app.command("train", epilog=train.EXAMPLE)(train.train)
 app.command("bench", epilog=bench.EXAMPLE)(bench.bench)
 app.command("policies", epilog=policies.EXAMPLE)(policies.policies)

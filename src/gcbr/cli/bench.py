@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,8 +12,10 @@ import typer
 from gcbr.cli import console, progress
 
 if TYPE_CHECKING:
-    from gcbr.benchmark.plan import Agenda, Plan
-    from gcbr.benchmark.records import Reading
+    from gcbr.benchmark.agenda import Agenda, Size
+    from gcbr.benchmark.page import Findings
+    from gcbr.benchmark.plan import Plan
+    from gcbr.benchmark.store import Store
 
 EXAMPLE = "Example: [bold]gcbr bench smoke[/bold], or [bold]gcbr bench table2 --workers 4[/bold]"
 
@@ -21,7 +24,8 @@ def bench(
     plan: Annotated[
         str,
         typer.Argument(
-            help="A shipped plan (smoke, table2, table2-default, fig1, fig3, beyond) or a TOML file."
+            help="A shipped plan (smoke, table2, table2-default, table3, fig1, fig3, fig4, fig5, fig6, "
+            "beyond) or a TOML file."
         ),
     ],
     runs: Annotated[
@@ -49,20 +53,35 @@ def bench(
         ),
     ] = None,
     out: Annotated[
-        Path | None,
+        Path,
         typer.Option(
             metavar="DIR",
-            help="Folder of records and report; what is recorded there is not done again. "
-            "\\[default: bench/PLAN]",
+            help="Folder of records, which all plans share, of trained policies, and of a report for each "
+            "plan; what is recorded there is not done again.",
+        ),
+    ] = Path("bench"),
+    policies: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Folder of policies trained for plans. \\[default: policies in --out]"
         ),
     ] = None,
+    report_only: Annotated[
+        bool, typer.Option("--report-only", help="Write the report of what is recorded; run nothing.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,
     data: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Folder of raw datasets. \\[default: GCBR_DATA, or a cache]"),
     ] = None,
 ) -> None:
     """Compare strategies over datasets, budgets and seeds; stops and continues at any time."""
+    from gcbr.benchmark.agenda import check_plan
+    from gcbr.benchmark.page import write_report
     from gcbr.benchmark.plan import is_shipped, narrowed, read_plan
+    from gcbr.benchmark.results import recorded_findings
+    from gcbr.benchmark.store import Store
+    from gcbr.errors import InputError
     from gcbr.report import check_writable
 
     chosen = narrowed(
@@ -71,15 +90,23 @@ def bench(
         datasets=None if datasets is None else split_names(datasets),
         strategies=None if strategies is None else split_names(strategies),
     )
-    folder = out or Path("bench") / Path(plan).stem
     # What the user names must be there; what a shipped plan names may come with a later version.
-    todo = _agenda(chosen, data, tolerant=is_shipped(plan) and strategies is None)
-    if todo.left_out:
-        console.note(f"left out: {'; '.join(todo.left_out)}")
-    check_writable(folder)
-    reading = _execute(todo, chosen, folder / "records.jsonl", workers, data)
+    tolerant = report_only or (is_shipped(plan) and strategies is None)
+    check_plan(chosen, tolerant=tolerant)
+    store, policies = Store(out / "records"), policies or out / "policies"
     command = _command(plan, runs, datasets, strategies)
-    _report(todo, chosen, reading, folder, command)
+    if report_only:
+        findings = recorded_findings(chosen, command, store, policies)
+        _tell_left_out(findings.left_out)
+    else:
+        sizes = _sizes(chosen, data, tolerant=datasets is None)
+        _train(chosen, sizes, policies, workers, data)
+        todo = _agenda(chosen, sizes, policies, tolerant=tolerant)
+        check_writable(out)
+        findings = _execute(todo, chosen, command, store, workers, data)
+    if not findings.records:
+        raise InputError(f"nothing of the plan is recorded in {out}")
+    _show(findings, write_report(out / Path(plan).stem, findings), as_json=json)
 
 
 def split_names(text: str) -> list[str]:
@@ -93,56 +120,117 @@ def split_names(text: str) -> list[str]:
     return names
 
 
-def _agenda(plan: Plan, data: Path | None, *, tolerant: bool) -> Agenda:
-    from gcbr.benchmark.plan import agenda
+def _sizes(plan: Plan, data: Path | None, *, tolerant: bool) -> dict[str, Size]:
+    """Of the datasets that can be loaded; downloads what is missing."""
+    from gcbr.benchmark.agenda import load_sizes
     from gcbr.datasets import load_dataset
     from gcbr.errors import InputError
 
     with progress.downloads() as downloads:
-        todo = agenda(
+        sizes, absent = load_sizes(
             plan,
-            tolerant=tolerant,
-            load=lambda name, features: load_dataset(
+            lambda name, features: load_dataset(
                 name, data_dir=data, features=features, progress=downloads.report
             ),
         )
+    if absent and (not tolerant or not sizes):
+        raise InputError(next(iter(absent.values())))
+    for dataset, reason in absent.items():
+        console.note(f"{dataset} is not run: {reason}")
+    return sizes
+
+
+def _train(plan: Plan, sizes: dict[str, Size], folder: Path, workers: int | None, data: Path | None) -> None:
+    """Train the policies that the plan names by their settings and the folder lacks."""
+    from joblib import cpu_count
+
+    from gcbr.benchmark.agenda import trainings
+    from gcbr.benchmark.policies import missing_policies, train_missing
+
+    needed = trainings(plan, sizes)
+    missing = missing_policies(needed, folder)
+    if not missing:
+        return
+    console.note(f"policies to train first, into {folder}: {len(missing)}")
+    try:
+        train_missing(
+            needed,
+            folder,
+            workers=min(workers or cpu_count(), len(missing)),
+            data_dir=data,
+            on_done=lambda policy: console.note(f"trained {policy.file(folder).name}"),
+        )
+    except KeyboardInterrupt:
+        console.note("the same command goes on with the training")
+        raise
+
+
+def _agenda(plan: Plan, sizes: dict[str, Size], policies: Path, *, tolerant: bool) -> Agenda:
+    from gcbr.benchmark.agenda import agenda
+    from gcbr.errors import InputError
+
+    todo = agenda(plan, sizes, policies, tolerant=tolerant)
+    _tell_left_out(todo.left_out)
     if not todo.runs:
-        raise InputError(f"the plan has nothing to run: {'; '.join(todo.left_out)}")
+        raise InputError("the plan has nothing to run")
     return todo
 
 
-def _execute(todo: Agenda, plan: Plan, path: Path, workers: int | None, data: Path | None) -> Reading:
-    """Do what is missing; gives everything that is recorded then."""
+def _tell_left_out(left_out: Sequence[str]) -> None:
+    if left_out:
+        console.note(f"left out: {'; '.join(left_out)}")
+
+
+def _execute(
+    todo: Agenda, plan: Plan, command: str, store: Store, workers: int | None, data: Path | None
+) -> Findings:
+    """Do what is missing; gives what is recorded then."""
     from joblib import cpu_count
 
-    from gcbr.benchmark import records
+    from gcbr.benchmark.page import Findings
+    from gcbr.benchmark.records import missing, of_runs
     from gcbr.benchmark.run import execute
     from gcbr.cli.bench_display import display
 
-    reading = records.read(path)
-    for line in reading.broken_lines:
-        console.note(f"line {line} of {path} is broken and set aside; its run counts as not done")
-    left = records.missing(todo.runs, reading)
+    for line in store.pack():
+        console.note(f"a broken line of the records is set aside, its run counts as not done: {line[:60]}")
+    recorded = store.read()
+    left = missing(todo.runs, recorded)
     workers = min(workers or cpu_count(), max(1, len(left)))
     try:
-        with display(records.of_runs(todo.runs, reading), left, workers) as shown:
-            execute(left, path, workers=workers, data_dir=data, policies=plan.policies, on_done=shown.done)
+        with display(todo.labeled(of_runs(todo.runs, recorded)), left, workers) as shown:
+            elsewhere = execute(
+                left,
+                store,
+                workers=workers,
+                data_dir=data,
+                policies=todo.policies,
+                on_done=lambda record: shown.done(record.run, todo.labeled([record])[0]),
+            )
     except KeyboardInterrupt:
-        num_done = len(records.of_runs(todo.runs, records.read(path)))
+        num_done = len(of_runs(todo.runs, store.read()))
         console.note(f"{num_done} of {len(todo.runs)} runs are recorded; the same command does the others")
         raise
-    return records.read(path)
+    finally:
+        store.pack()
+    if elsewhere:
+        console.note(f"{len(elsewhere)} runs are left to another process, which is at them")
+    done = todo.labeled(of_runs(todo.runs, store.read()))
+    return Findings(plan, command, done, len(todo.runs), todo.left_out)
 
 
-def _report(todo: Agenda, plan: Plan, reading: Reading, folder: Path, command: str) -> None:
-    from gcbr.benchmark import records
-    from gcbr.benchmark.page import Findings, write_report
+def _show(findings: Findings, page: Path, *, as_json: bool) -> None:
+    if as_json:
+        from json import dumps
+
+        from gcbr.benchmark.page import summary
+
+        print(dumps({**summary(findings), "report": str(page)}))
+        return
     from gcbr.cli.bench_display import show_results
 
-    done = records.of_runs(todo.runs, reading)
-    show_results(console.results(), done, plan.paper)
-    findings = Findings(plan, command, done, len(todo.runs), todo.left_out)
-    console.note(f"report written to {write_report(folder, findings)}")
+    show_results(console.results(), findings.records, findings.plan.paper)
+    console.note(f"report written to {page}")
 
 
 def _command(plan: str, runs: int | None, datasets: str | None, strategies: str | None) -> str:

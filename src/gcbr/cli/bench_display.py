@@ -12,8 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from gcbr.benchmark.plan import Run
-from gcbr.benchmark.records import Record
+from gcbr.benchmark.records import Record, Run
 from gcbr.benchmark.tables import BEST, SECOND, Cell, make_tables, margin_text, mean_text, paper_text
 from gcbr.cli import console
 from gcbr.cli.tables import plain_table
@@ -38,9 +37,10 @@ class Display:
         self._means = Group()
         self._update()
 
-    def done(self, record: Record) -> None:
+    def done(self, run: Run, record: Record) -> None:
+        """`record` is that of `run`, with its strategy called as the plan calls it."""
         self._records.append(record)
-        self._left.pop(record.run, None)
+        self._left.pop(run, None)
         same = [other for other in self._records if other.run.dataset == record.run.dataset]
         self._means = Group(*score_tables(same))
         self._update()
@@ -105,9 +105,9 @@ def score_tables(records: Sequence[Record], paper: str = "") -> list[Table]:
     """One narrow table for each dataset and budget: datasets side by side fit a page, not a terminal."""
     shown = []
     for wide in make_tables(records, paper):
-        for column, (setting, runs) in enumerate(zip(wide.settings, wide.num_runs, strict=True)):
+        for column, (setting, caption) in enumerate(zip(wide.settings, wide.captions, strict=True)):
             table = plain_table()
-            table.title = Text.assemble((setting.title, "bold"), f"  {setting.details}, n = {runs}")
+            table.title = Text.assemble((setting.title, "bold"), f"  {caption}")
             table.title_justify = "left"
             table.add_column("method", no_wrap=True)
             for measure in MEASURES:

@@ -9,6 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gcbr.cli import console, progress
+from gcbr.cli.graphs import DataFolder as DataFolder
+from gcbr.cli.graphs import LabelColumn as LabelColumn
+from gcbr.cli.graphs import NoLabels as NoLabels
+from gcbr.cli.graphs import is_file as is_file
+from gcbr.cli.graphs import load_named, wanted_labels
 
 if TYPE_CHECKING:
     from gcbr.datasets import DatasetEntry
@@ -20,19 +25,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 
-DataFolder = Annotated[
-    Path | None,
-    typer.Option("--data", metavar="DIR", help="Folder of raw datasets. \\[default: GCBR_DATA, or a cache]"),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
-LabelColumn = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Column of a file that holds the labels. \\[default: label, class or y, if there]",
-    ),
-]
-NoLabels = Annotated[bool, typer.Option("--no-labels", help="Read no column of a file as labels.")]
 
 
 @app.command("list", epilog="Example: [bold]gcbr data list[/bold]")
@@ -70,11 +63,13 @@ def describe_graph(
     """Show a graph's size, degrees, components and classes, and how a file was understood."""
     notes: tuple[str, ...] = ()
     if is_file(graph):
-        opened = _opened(graph, label_column, no_labels)
+        from gcbr.formats import open_graph
+
+        opened = open_graph(graph, labels=wanted_labels(label_column, no_labels))
         facts, classes, notes = _facts(opened.graph), _label_counts(opened), opened.notes
         facts["labeled nodes"] = len(opened.labels)
     else:
-        dataset = _loaded(graph, data)
+        dataset = load_named(graph, data)
         facts, classes = _facts(dataset.graph), _class_sizes(dataset)
         facts["test nodes"] = len(dataset.test)
     if classes:
@@ -98,10 +93,15 @@ def convert(
     source: Annotated[str, typer.Argument(help="A file or folder to read, or the name of a dataset.")],
     target: Annotated[
         Path,
-        typer.Argument(help="A file (graphml, gml, gexf, json, mtx, npz, pt), or a folder for two tables."),
+        typer.Argument(help="A file (graphml, gml, gexf, json, mtx, npz, pt), or a folder."),
     ],
     format: Annotated[
-        str | None, typer.Option(metavar="FORMAT", help="Of tables: csv, tsv or parquet. \\[default: csv]")
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="Of a folder: two tables in csv, tsv or parquet; or mapped, for millions of nodes, "
+            "opened at once. \\[default: csv]",
+        ),
     ] = None,
     data: DataFolder = None,
     label_column: LabelColumn = None,
@@ -111,42 +111,18 @@ def convert(
     from gcbr.formats import convert_graph, write_graph
 
     if is_file(source):
-        opened, lost = convert_graph(source, target, labels=_wanted(label_column, no_labels), format=format)
+        opened, lost = convert_graph(
+            source, target, labels=wanted_labels(label_column, no_labels), format=format
+        )
         graph, notes = opened.graph, opened.notes
     else:
-        dataset = _loaded(source, data)
+        dataset = load_named(source, data)
         graph, notes = dataset.graph, ("features are written as the default rule scales them",)
         labels = {node: dataset.class_names[cls] for node, cls in enumerate(dataset.y.tolist())}
         lost = write_graph(target, graph, labels, format=format)
     for sentence in (*notes, *lost):
         console.note(sentence)
     print(f"{target}: {graph.num_nodes:,} nodes, {graph.num_edges:,} edges")
-
-
-def is_file(graph: str) -> bool:
-    """Whether a GRAPH means a file or folder; the name of a dataset comes first."""
-    from gcbr.datasets import DATASETS
-
-    if graph.partition(":")[0] in DATASETS:
-        return False
-    return Path(graph).exists() or Path(graph).suffix != "" or "/" in graph
-
-
-def _wanted(label_column: str | None, no_labels: bool) -> bool | str:
-    return label_column if label_column is not None else not no_labels
-
-
-def _opened(source: str, label_column: str | None, no_labels: bool) -> GraphFile:
-    from gcbr.formats import open_graph
-
-    return open_graph(source, labels=_wanted(label_column, no_labels))
-
-
-def _loaded(name: str, data: Path | None) -> Dataset:
-    from gcbr.datasets import load_dataset
-
-    with progress.downloads() as downloads:
-        return load_dataset(name, data_dir=data, progress=downloads.report)
 
 
 def _show(

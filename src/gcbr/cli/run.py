@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gcbr.cli import console, progress
+from gcbr.cli.graphs import DataFolder, LabelColumn, is_file, load_named
 
 if TYPE_CHECKING:
     from gcbr.graph import Dataset
@@ -20,7 +21,10 @@ EXAMPLE = "Example: [bold]gcbr run cora --budget 140 --runs 10 --out report[/bol
 
 def run(
     graph: Annotated[
-        str, typer.Argument(help="Name of a dataset, see [bold]gcbr data list[/bold].")
+        str,
+        typer.Argument(
+            help="Name of a dataset, see [bold]gcbr data list[/bold], or a file or folder with labels."
+        ),
     ] = "digits",
     strategy: Annotated[
         str | None,
@@ -51,10 +55,8 @@ def run(
     final_epochs: Annotated[
         int, typer.Option(min=0, metavar="N", help="Training epochs after the last label.")
     ] = 100,
-    data: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of raw datasets. \\[default: GCBR_DATA, or a cache]"),
-    ] = None,
+    data: DataFolder = None,
+    label_column: LabelColumn = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write report.html, labels.csv and result.json there.")
     ] = None,
@@ -68,8 +70,8 @@ def run(
 
     from gcbr import report
     from gcbr.cli import tables
-    from gcbr.datasets import load_dataset
     from gcbr.engine.memory import keep_freed_memory
+    from gcbr.formats import open_dataset
     from gcbr.simulation import default_budget
     from gcbr.strategies import DEFAULT_STRATEGY, find_strategy
 
@@ -80,8 +82,12 @@ def run(
     find_strategy(name)
     if out is not None:
         report.check_writable(out)
-    with progress.downloads() as downloads:
-        dataset = load_dataset(graph, data_dir=data, features=features, progress=downloads.report)
+    if is_file(graph):
+        dataset, notes = open_dataset(graph, labels=label_column or True, features=features)
+        for sentence in notes:
+            console.note(sentence)
+    else:
+        dataset = load_named(graph, data, features)
     settings = report.Settings(
         budget=default_budget(dataset) if budget is None else budget,
         seeds=tuple(range(seed, seed + runs)),
@@ -90,7 +96,8 @@ def run(
         threads=threads,
     )
     results = _simulate(dataset, name, settings)
-    comparison = report.Comparison(dataset, settings, _command(dataset, name, settings), results)
+    command = _command(graph, label_column, name, settings)
+    comparison = report.Comparison(dataset, settings, command, results)
     _note_limits(comparison)
     if json:
         print(report.to_json(comparison), end="")
@@ -122,7 +129,7 @@ def _simulate(dataset: Dataset, strategy: str, settings: Settings) -> dict[str, 
         return {name: tuple(simulated(name, run) for run in range(num_runs)) for name in strategies}
 
 
-def _command(dataset: Dataset, strategy: str, settings: Settings) -> str:
+def _command(graph: str, label_column: str | None, strategy: str, settings: Settings) -> str:
     """The command that gives this result again wherever the data is, every default spelled out."""
     options = {
         "--strategy": strategy,
@@ -133,8 +140,10 @@ def _command(dataset: Dataset, strategy: str, settings: Settings) -> str:
         "--final-epochs": settings.final_epochs,
         "--threads": settings.threads,
     }
+    if label_column is not None:
+        options["--label-column"] = label_column
     words = [str(word) for option in options.items() for word in option]
-    return shlex.join(["gcbr", "run", dataset.graph.name, *words])
+    return shlex.join(["gcbr", "run", graph, *words])
 
 
 def _note_limits(comparison: Comparison) -> None:

@@ -22,23 +22,58 @@ def train(
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="The policy; its log and checkpoint stand beside it.")
     ] = Path("policy.safetensors"),
-    method: Annotated[str, typer.Option(metavar="NAME", help="gcbr or gcbr++.")] = "gcbr++",
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="gcbr, gcbr++, gpa, allie or bigene.")
+    ] = "gcbr++",
     episodes: Annotated[
         int, typer.Option(min=1, metavar="N", help="Episodes, each one pass of all parallel games.")
     ] = 4000,
     budget: Annotated[int, typer.Option(min=1, metavar="B", help="Labels in a game.")] = 35,
     parallel: Annotated[int, typer.Option(min=1, metavar="E", help="Games played side by side.")] = 5,
-    update_every: Annotated[int, typer.Option(min=1, metavar="F", help="Steps between two updates.")] = 7,
+    update_every: Annotated[
+        int, typer.Option(min=1, metavar="F", help="Steps between two updates of gcbr and gcbr++.")
+    ] = 7,
     alpha: Annotated[
-        float, typer.Option(min=0, max=1, help="Weight of performance gain against class diversity.")
-    ] = 0.5,
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Weight of performance gain against class diversity, in gcbr and gcbr++. \\[default: 0.5]",
+            show_default=False,
+        ),
+    ] = None,
     eta: Annotated[
         float | None,
         typer.Option(
-            min=0, help="Penalty for majority classes. \\[default: the method's]", show_default=False
+            min=0,
+            help="Penalty for majority classes, in gcbr and gcbr++. \\[default: the method's]",
+            show_default=False,
         ),
     ] = None,
-    discount: Annotated[float, typer.Option(min=0, max=1, help="Weight of the next step's value.")] = 0.9,
+    discount: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Weight of what comes a step later. \\[default: the method's]",
+            show_default=False,
+        ),
+    ] = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="K",
+            help="Nodes chosen before any is answered. \\[default: 5 for bigene, 1 for all others]",
+            show_default=False,
+        ),
+    ] = None,
+    coarse: Annotated[
+        bool, typer.Option("--coarse", help="Choose among one node of each neighborhood, on large graphs.")
+    ] = False,
+    focal: Annotated[
+        float, typer.Option(min=0, help="Gamma of a focal loss in the classifier; 0 is cross-entropy.")
+    ] = 0.0,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of weights and games.")] = 0,
     features: Annotated[
         str, typer.Option(metavar="RULE", help="Feature scaling: default or paper.")
@@ -64,15 +99,19 @@ def train(
     import torch
 
     from gcbr.datasets import load_dataset
+    from gcbr.engine.gcn import GCNConfig
     from gcbr.engine.memory import keep_freed_memory
     from gcbr.environment import EnvConfig
     from gcbr.trainer import TrainConfig
-    from gcbr.training import env_config, train_policy
+    from gcbr.training import env_config, train_config, train_policy
 
     torch.set_num_threads(threads)
     keep_freed_memory()
-    env = env_config(method, EnvConfig(budget=budget, episodes=parallel), alpha, eta)
-    config = TrainConfig(episodes=episodes, update_every=update_every, discount=discount, seed=seed)
+    base = EnvConfig(budget=budget, episodes=parallel, classifier=GCNConfig(focal=focal))
+    env = env_config(method, base, alpha, eta, batch, coarse)
+    config = train_config(
+        method, TrainConfig(episodes=episodes, update_every=update_every, seed=seed), discount
+    )
     with progress.downloads() as downloads:
         datasets = [
             load_dataset(name, data_dir=data, features=features, progress=downloads.report)

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.optim.adam import adam
 
 from gcbr.engine import dropout
 from gcbr.engine.matrix import Csr, Matrix
@@ -35,13 +35,53 @@ class GCNConfig:
     weight_decay: float = 5e-4  # on every parameter
     dropout: float = 0.5  # on the hidden layer
     feature_dropout: float = 0.0  # on the stored numbers of X
+    focal: float = 0.0  # gamma of the focal loss, 2 in its paper; 0 is cross-entropy
 
 
-class Prediction(NamedTuple):
-    """What the networks say of every node, dropout off; one network has no leading E."""
+class Prediction:
+    """What the networks say of every node, dropout off; one network has no leading E.
 
-    probabilities: Tensor  # [E, N, C]
-    embeddings: Tensor  # [E, N, H], the hidden layer
+    `probabilities` is [E, N, C]; `embeddings`, the hidden layer, is [E, N, H]. Both may be given as functions
+    that make them when they are looked at, and `rows` as one that makes the probabilities of some nodes
+    alone: on a large graph few strategies need more.
+    """
+
+    def __init__(
+        self,
+        probabilities: Tensor | Callable[[], Tensor],
+        embeddings: Tensor | Callable[[], Tensor],
+        rows: Callable[[Tensor], Tensor] | None = None,
+    ) -> None:
+        self._probabilities = probabilities
+        self._embeddings = embeddings
+        self._rows = rows
+
+    @cached_property
+    def probabilities(self) -> Tensor:
+        return self._probabilities if isinstance(self._probabilities, Tensor) else self._probabilities()
+
+    @cached_property
+    def embeddings(self) -> Tensor:
+        return self._embeddings if isinstance(self._embeddings, Tensor) else self._embeddings()
+
+    def of(self, nodes: Tensor) -> Tensor:
+        """The probabilities of some nodes, [E, nodes, C], without the others' where that saves work."""
+        if self._rows is None or "probabilities" in self.__dict__:
+            return self.probabilities[..., nodes, :]
+        return self._rows(nodes)
+
+    def but_for(self, node: int, probabilities: Tensor) -> Prediction:
+        """The same prediction with one node's probabilities replaced; for one network."""
+
+        def every() -> Tensor:
+            changed = self.probabilities.clone()
+            changed[node] = probabilities
+            return changed
+
+        def some(nodes: Tensor) -> Tensor:
+            return torch.where((nodes == node).unsqueeze(1), probabilities, self.of(nodes))
+
+        return Prediction(every, lambda: self.embeddings, some)
 
 
 class Gradients(NamedTuple):
@@ -56,8 +96,9 @@ class Gradients(NamedTuple):
 class AdamState(NamedTuple):
     """Adam's memory of some parameters.
 
-    Its step is PyTorch's own function without the optimizer class around it, whose first step loads
-    PyTorch's compiler: a second more before the first answer is learned.
+    Its step is the kernel under PyTorch's optimizer class, without the class: that one's first step loads
+    PyTorch's compiler, a second more before the first answer is learned, and each further one looks
+    through its groups of parameters for longer than the kernel takes.
     """
 
     means: list[Tensor]
@@ -73,20 +114,21 @@ class AdamState(NamedTuple):
         )
 
     def step(self, parameters: list[Tensor], gradients: list[Tensor], config: GCNConfig) -> None:
-        adam(
+        for step in self.steps:
+            step += 1
+        torch._fused_adam_(
             parameters,
             gradients,
             self.means,
             self.squares,
             [],
             self.steps,
-            fused=True,
-            amsgrad=False,
+            lr=config.learning_rate,
             beta1=0.9,
             beta2=0.999,
-            lr=config.learning_rate,
             weight_decay=config.weight_decay,
             eps=1e-8,
+            amsgrad=False,
             maximize=False,
         )
 
@@ -121,7 +163,7 @@ class BatchedGCN:
         self._x = x
         self._rng = rng
         self._device = propagation.values.device
-        self._hidden: Tensor | None = None  # [E, N, H], valid until the next step
+        self._prediction: Prediction | None = None  # valid until the next step
         self._labeled: Tensor | None = None  # what `_field` was made for
         self._field: ReceptiveField | None = None
         self._field_is_kept = False  # whether it serves as well when used again
@@ -141,15 +183,9 @@ class BatchedGCN:
         return self.w2.shape[2]
 
     def predict(self) -> Prediction:
-        if self._hidden is None:
-            self._hidden = self._layer(self._propagation, self._x)
-        # Few classes make a thin product: taken transposed it is five times faster.
-        scores = torch.bmm(self.w2.mT, self._hidden.mT)  # [E, C, N]
-        scores = self._propagation.matmul(scores.permute(2, 0, 1).flatten(1).contiguous())  # [N, E * C]
-        logits = scores.view(-1, self.episodes, self.num_classes) + self.b2
-        # Classes lead in memory, so that reductions over them run along contiguous nodes.
-        probabilities = torch.softmax(logits.permute(2, 1, 0).contiguous(), dim=0)
-        return Prediction(probabilities.permute(1, 2, 0), self._hidden)
+        if self._prediction is None:
+            self._prediction = self._predict()
+        return self._prediction
 
     def step(self, nodes: Tensor, classes: Tensor) -> Tensor:
         """One full-batch step on the labels, both [E, L]; returns each network's loss before it."""
@@ -158,7 +194,7 @@ class BatchedGCN:
         for w1, gradient, adam_state in zip(self.w1, first, self._adam_first, strict=True):
             adam_state.step([w1], [gradient], self.config)
         self._adam.step(self.parameters[1:], others, self.config)
-        self._hidden = None
+        self._prediction = None
         return loss
 
     def gradients(self, nodes: Tensor, classes: Tensor) -> tuple[Tensor, Gradients]:
@@ -178,7 +214,7 @@ class BatchedGCN:
 
         gathered = field.outer.matmul(active * passed).view(*nodes.shape, -1)  # [E, L, H]
         logits = torch.baddbmm(self.b2.unsqueeze(1), gathered, self.w2)  # [E, L, C]
-        loss, d_logits = cross_entropy(logits, classes)
+        loss, d_logits = cross_entropy(logits, classes, self.config.focal)
 
         d_gathered = torch.bmm(d_logits, self.w2.mT).flatten(0, 1)
         d_active = field.outer.transposed_matmul(d_gathered) * passed
@@ -193,6 +229,7 @@ class BatchedGCN:
         self.w2 = torch.cat([self.w2, fresh], dim=2)
         self.b2 = F.pad(self.b2, (0, fresh.shape[2]))
         self._adam = self._adam.padded_like(self.parameters[1:])
+        self._prediction = None
 
     def clone(self) -> Self:
         """A copy with weights, moments and generator of its own, on the same graph."""
@@ -203,12 +240,30 @@ class BatchedGCN:
         twin._adam = self._adam.clone()
         return twin
 
-    def _layer(self, propagation: Csr, x: Matrix) -> Tensor:
-        """relu(A_hat X W1 + b1) of every network: [E, rows, H]."""
-        layer = torch.empty(self.episodes, propagation.shape[0], self.config.hidden, device=self._device)
-        for rows, w1, b1 in zip(layer, self.w1, self.b1, strict=True):
-            torch.add(propagation.matmul(x.matmul(w1)), b1, out=rows).relu_()
-        return layer
+    def _probabilities(self, propagation: Csr, scores: Tensor) -> Tensor:
+        """softmax(A_hat H W2 + b2), [E, rows, C], of the scores H W2, [E, C, columns]."""
+        # Of one network `flatten` gives a transposed view, which a product reads five times slower.
+        by_node = propagation.matmul(scores.permute(2, 0, 1).flatten(1).contiguous())  # [rows, E * C]
+        # Classes lead in memory, so that reductions over them run along contiguous nodes.
+        logits = torch.empty(self.num_classes, self.episodes, len(by_node), device=self._device)
+        by_class = by_node.view(len(by_node), *self.b2.shape).permute(2, 1, 0)
+        torch.add(by_class, self.b2.T.unsqueeze(2), out=logits)
+        return torch.softmax(logits, dim=0).permute(1, 2, 0)
+
+    def _predict(self) -> Prediction:
+        num_nodes = self._propagation.shape[0]
+        hidden = torch.empty(self.episodes, num_nodes, self.config.hidden, device=self._device)
+        scores = torch.empty(self.episodes, self.num_classes, num_nodes, device=self._device)
+        for network, rows in enumerate(hidden):
+            self._first_layer(network, self._propagation, self._x, out=rows)
+            # Few classes make a thin product: taken transposed it is five times faster.
+            torch.mm(self.w2[network].T, rows.T, out=scores[network])
+        return Prediction(self._probabilities(self._propagation, scores), hidden)
+
+    def _first_layer(self, network: int, propagation: Csr, x: Matrix, out: Tensor) -> None:
+        """relu(A_hat X W1 + b1) of one network, [rows, H]."""
+        product = propagation.matmul(x.matmul(self.w1[network]))
+        torch.add(product, self.b1[network], out=out).relu_()
 
     def _first_gradients(
         self, field: ReceptiveField, x: Matrix, rows: Sequence[Tensor], d_rows: Sequence[Tensor]
@@ -229,9 +284,12 @@ class BatchedGCN:
         """The hidden rows that a step needs: [E, R, H]."""
         # Not for some of the rows: cut out of a larger dense product they can differ in the last bit from
         # the product of just those rows, and learning would depend on who had asked for a prediction.
-        if self._hidden is not None and field.nodes is None and x is field.x:
-            return self._hidden
-        return self._layer(field.inner, x)
+        if self._prediction is not None and field.nodes is None and x is field.x:
+            return self._prediction.embeddings
+        layer = torch.empty(self.episodes, field.inner.shape[0], self.config.hidden, device=self._device)
+        for network, rows in enumerate(layer):
+            self._first_layer(network, field.inner, x, out=rows)
+        return layer
 
     def _field_behind(self, nodes: Tensor) -> ReceptiveField:
         """The field of these labels: a whole one made for one use is made once more when they return."""
@@ -254,9 +312,18 @@ class BatchedGCN:
         return uniform.mul_(2 * bound).sub_(bound)
 
 
-def cross_entropy(logits: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean cross-entropy over the labels of each network, [E], and its gradient by the logits, [E, L, C]."""
+def cross_entropy(logits: Tensor, classes: Tensor, focal: float = 0.0) -> tuple[Tensor, Tensor]:
+    """Mean cross-entropy over the labels of each network, [E], and its gradient by the logits, [E, L, C].
+
+    A `focal` above 0 gives the focal loss (Lin et al. 2017): a label whose class has probability p counts
+    (1 - p)^focal times, so that those the network is sure of hardly count.
+    """
     log_probabilities = logits.log_softmax(-1)
     picked = log_probabilities.gather(-1, classes.unsqueeze(-1))
     gradient = log_probabilities.exp().scatter_add_(-1, classes.unsqueeze(-1), -torch.ones_like(picked))
+    if focal > 0:
+        missing = -torch.expm1(picked).clamp(max=-torch.finfo(picked.dtype).tiny)  # 1 - p, never quite 0
+        weight = missing**focal
+        gradient = gradient * (weight - focal * missing ** (focal - 1) * picked.exp() * picked)
+        picked = weight * picked
     return -picked.squeeze(-1).mean(-1), gradient / classes.shape[-1]

@@ -17,6 +17,8 @@ from torch import Tensor
 
 from gcbr.engine import dropout
 
+_SUM = 0  # what an embedding bag does with the rows of a bag
+
 
 class Matrix(Protocol):
     """What the engine needs of a feature matrix; `Csr`, `Dense` and `Centered` are its forms in memory."""
@@ -95,14 +97,16 @@ class Csr:
         )
 
     def matmul(self, dense: Tensor) -> Tensor:
-        return F.embedding_bag(
-            self.indices,
+        # The function under `F.embedding_bag`, whose checks take as long as a small product.
+        product, *_ = torch.embedding_bag(
             dense,
+            self.indices,
             self.indptr,
-            mode="sum",
+            mode=_SUM,
             per_sample_weights=self.values,
             include_last_offset=True,
         )
+        return product
 
     def transposed_matmul(self, dense: Tensor) -> Tensor:
         return self.transposed.matmul(dense)
@@ -215,6 +219,13 @@ def normalized_adjacency(adjacency: Csr) -> Csr:
     # The two scales first: their product is the same from both ends of an edge, down to the last bit.
     values = looped.values * (scale[looped.row_of_entry] * scale[looped.indices.long()])
     return replace(looped, values=values)
+
+
+def identity(size: int, *, like: Csr) -> Csr:
+    """The identity matrix, in the number types and on the device of another."""
+    numbers = torch.arange(size + 1, dtype=like.indices.dtype, device=like.indices.device)
+    ones = torch.ones(size, dtype=like.values.dtype, device=like.values.device)
+    return Csr(numbers, numbers[:-1], ones, size)
 
 
 def _offsets(counts: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gcbr.engine.matrix import Csr, Matrix
+from gcbr.engine.matrix import Csr, Matrix, identity
 
 # A restricted field must be gathered and sorted before its first use, which costs about as much as a few
 # passes over it; on a field used again only the passes count.
@@ -34,18 +34,12 @@ class ReceptiveField(NamedTuple):
 def receptive_field(propagation: Csr, x: Matrix, labeled: Tensor, *, used_again: bool) -> ReceptiveField:
     """The field behind `labeled`, [E, L]; whole where that is cheaper than cutting the graph down."""
     num_nodes = propagation.shape[0]
-    neighbors = propagation.rows(labeled.flatten())
-    episode_of_entry = neighbors.row_of_entry // labeled.shape[1]
-    reached, column = torch.unique(episode_of_entry * num_nodes + neighbors.indices, return_inverse=True)
-    outer = Csr(neighbors.indptr, column.to(neighbors.indices.dtype), neighbors.values, len(reached))
-    node = reached % num_nodes
-    sizes = torch.bincount(reached // num_nodes, minlength=len(labeled)).tolist()
-
-    nodes = _marked(node, num_nodes)
+    outer, node, sizes = _second_layer(propagation, labeled)
+    nodes = marked(node, num_nodes)
     worth = _WORTH_KEEPING if used_again else _WORTH_BUILDING_ONCE
     if len(nodes) < worth * num_nodes:
         hidden = propagation.rows(nodes)
-        sources = _marked(hidden.indices, num_nodes)
+        sources = marked(hidden.indices, num_nodes)
         if len(sources) < worth * num_nodes:
             inner = hidden.columns(sources)
             active = torch.searchsorted(nodes, node)
@@ -54,7 +48,28 @@ def receptive_field(propagation: Csr, x: Matrix, labeled: Tensor, *, used_again:
     return ReceptiveField(outer, node, sizes, None, propagation, propagation, x)
 
 
-def _marked(nodes: Tensor, num_nodes: int) -> Tensor:
+def propagated_field(propagation: Csr, propagated: Matrix, labeled: Tensor) -> ReceptiveField:
+    """The field behind `labeled` where A_hat X is at hand: the first layer needs no other node's features."""
+    outer, node, sizes = _second_layer(propagation, labeled)
+    nodes = marked(node, propagation.shape[0])
+    inner = identity(len(nodes), like=propagation)
+    return ReceptiveField(
+        outer, torch.searchsorted(nodes, node), sizes, nodes, inner, inner, propagated.rows(nodes)
+    )
+
+
+def _second_layer(propagation: Csr, labeled: Tensor) -> tuple[Csr, Tensor, list[int]]:
+    """From hidden rows to the labels; the node of each such row; how many of them each network has."""
+    num_nodes = propagation.shape[0]
+    neighbors = propagation.rows(labeled.flatten())
+    episode_of_entry = neighbors.row_of_entry // labeled.shape[1]
+    reached, column = torch.unique(episode_of_entry * num_nodes + neighbors.indices, return_inverse=True)
+    outer = Csr(neighbors.indptr, column.to(neighbors.indices.dtype), neighbors.values, len(reached))
+    sizes: list[int] = torch.bincount(reached // num_nodes, minlength=len(labeled)).tolist()
+    return outer, reached % num_nodes, sizes
+
+
+def marked(nodes: Tensor, num_nodes: int) -> Tensor:
     """The distinct nodes in ascending order, without sorting."""
     is_marked = torch.zeros(num_nodes, dtype=torch.bool, device=nodes.device)
     is_marked[nodes.long()] = True

@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
+from gcbr import seeding
 from gcbr.errors import InputError
-from gcbr.formats import matrices, networks, tables
+from gcbr.formats import mapped, matrices, networks, tables
 from gcbr.formats.assembly import GraphFile, Parsed, assemble
 from gcbr.formats.columns import Labels
-from gcbr.graph import Graph
+from gcbr.graph import Dataset, Graph
+from gcbr.splits import split_sizes
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -26,6 +29,7 @@ __all__ = [
     "from_networkx",
     "from_pyg",
     "from_scipy",
+    "open_dataset",
     "open_graph",
     "read_graph",
     "write_graph",
@@ -37,6 +41,7 @@ READERS: dict[str, Callable[[Path], Parsed]] = {
     ".npz": matrices.parse_npz,
     ".pt": matrices.parse_pt,
 }
+_MAPPED = ".mapped"
 WRITABLE = tuple(suffix[1:] for suffix in (*tables.SUFFIXES, *READERS))
 
 
@@ -53,12 +58,38 @@ def open_graph(
     """The graph in a file or folder, the labels in it, and what was dropped, merged or made while reading.
 
     `source` is a folder with tables `edges` and `nodes` (CSV, TSV, Parquet), a table of edges (`nodes` may
-    name the other one), or a file in GraphML, GML, GEXF, node-link JSON, Matrix Market, .npz or .pt. `labels`
-    names the column of labels; True looks for label, class or y, False leaves them out. `features` is
-    "default" (rows of one norm, as datasets have them) or "raw".
+    name the other one), a folder of mapped arrays, or a file in GraphML, GML, GEXF, node-link JSON, Matrix
+    Market, .npz or .pt. `labels` names the column of labels; True looks for label, class or y, False leaves
+    them out. `features` is "default" (rows of one norm, as datasets have them) or "raw".
     """
+    if mapped.is_mapped(Path(source)):
+        return mapped.open_mapped(Path(source), labels=labels, features=features)
     parsed = _parse(Path(source), None if nodes is None else Path(nodes))
     return assemble(parsed, labels=labels, features=features)
+
+
+def open_dataset(
+    source: str | Path, *, labels: Labels = True, features: str = "default"
+) -> tuple[Dataset, tuple[str, ...]]:
+    """The graph in a file or folder with its labels, every node's, to simulate on; and `open_graph`'s notes.
+
+    The test nodes are drawn, always the same ones: files are often sorted, so the last nodes would be alike.
+    """
+    opened = open_graph(source, labels=labels, features=features)
+    graph, given = opened.graph, opened.labels
+    unknown = graph.num_nodes - len(given)
+    if unknown:
+        first = next(node for node in range(graph.num_nodes) if node not in given)
+        raise InputError(
+            f"'{source}' has no label for {unknown:,} of {graph.num_nodes:,} nodes, such as "
+            f"'{graph.name_of(first)}'; a simulation needs the label of every node"
+        )
+    class_names = tuple(sorted(set(given.values())))
+    numbers = {name: number for number, name in enumerate(class_names)}
+    y = torch.tensor([numbers[given[node]] for node in range(graph.num_nodes)])
+    num_test, _ = split_sizes(graph.num_nodes)
+    test = torch.randperm(graph.num_nodes, generator=seeding.generator(0))[:num_test].sort().values
+    return Dataset(graph, y, class_names, test), opened.notes
 
 
 def from_networkx(graph: nx.Graph, *, labels: Labels = True, features: str = "default") -> Graph:
@@ -87,9 +118,12 @@ def write_graph(
 ) -> tuple[str, ...]:
     """Write the graph in the format of the path's suffix, or as two tables into a folder.
 
-    `format` is that of the tables: csv, tsv or parquet. Features are written as they stand in the graph.
-    Returns what the format could not hold.
+    `format` is that of the tables, csv, tsv or parquet; `mapped` makes a folder that is mapped into memory,
+    not read into it. Features are written as they stand in the graph. Returns what the format could not hold.
     """
+    if _target_suffix(Path(path), format) == _MAPPED:
+        mapped.write_mapped(Path(path), graph, labels or {}, has_own_features=with_features)
+        return ()
     nodes = _node_frame(graph, with_features=with_features)
     return _write(Path(path), graph, nodes, labels or {}, format, with_features)
 
@@ -99,6 +133,11 @@ def convert_graph(
 ) -> tuple[GraphFile, tuple[str, ...]]:
     """Read one file and write the other; columns of nodes stay as they are where the target has columns."""
     suffix = _target_suffix(Path(target), format)  # before a long read
+    if suffix == _MAPPED:
+        opened = open_graph(source, labels=labels)
+        return opened, write_graph(
+            target, opened.graph, opened.labels, format=format, with_features=opened.has_features
+        )
     opened = open_graph(source, labels=labels, features="raw")
     columns = opened.attributes
     if columns is not None and columns.width and not any(dtype.is_nested() for dtype in columns.dtypes):
@@ -131,6 +170,8 @@ def _parse(source: Path, nodes: Path | None) -> Parsed:
 def _target_suffix(path: Path, format: str | None) -> str:
     """The format to write, as a suffix."""
     own = path.suffix.lower()
+    if format == _MAPPED[1:] or (own == _MAPPED and format is None):
+        return _MAPPED
     if own in READERS and format in (None, own[1:]):
         return own
     if own in tables.SUFFIXES:
@@ -141,7 +182,7 @@ def _target_suffix(path: Path, format: str | None) -> str:
     if own in READERS or wanted not in tables.SUFFIXES:
         raise InputError(
             f"'{path.name}' cannot be written as {format or own}; the suffix of a file is its format "
-            f"({', '.join(suffix[1:] for suffix in READERS)}), a folder is csv, tsv or parquet"
+            f"({', '.join(suffix[1:] for suffix in READERS)}), a folder is csv, tsv, parquet or mapped"
         )
     return wanted
 

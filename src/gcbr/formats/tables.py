@@ -65,7 +65,7 @@ def parse_tables(name: str, edges: Path, nodes: Path | None) -> Parsed:
     source = edge_table.column(SOURCE_COLUMNS, "where an edge starts")
     target = edge_table.column(TARGET_COLUMNS, "where an edge ends")
     notes = ("edges were read without direction", *_ignored(edge_table, {source, target, "weight"}))
-    ends = [_ids(edge_table, column) for column in (source, target)]
+    ends = [ids_of(edge_table, column) for column in (source, target)]
     weights = _weights(edge_table)
     place: Callable[[int], str] = _nowhere
     if node_table is None:
@@ -193,7 +193,7 @@ def _ignored(table: Table, used: set[str]) -> tuple[str, ...]:
     return (f"{table.origin}: columns of edges left out: {', '.join(others)}",) if others else ()
 
 
-def _ids(table: Table, column: str) -> pl.Series:
+def ids_of(table: Table, column: str) -> pl.Series:
     """A column of ids as text; every cell must say something."""
     import polars as pl
 
@@ -211,7 +211,7 @@ def _ids(table: Table, column: str) -> pl.Series:
 
 
 def _unique_ids(table: Table, column: str) -> pl.Series:
-    ids = _ids(table, column)
+    ids = ids_of(table, column)
     is_new = ids.is_first_distinct()
     if not is_new.all():
         row = int((~is_new).arg_true()[0])

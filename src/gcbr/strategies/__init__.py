@@ -15,6 +15,7 @@ from gcbr.strategies.balanced import balanced
 from gcbr.strategies.by_score import Degree, Entropy, Margin, PageRank
 from gcbr.strategies.coreset import CoreSet
 from gcbr.strategies.featprop import FeatProp
+from gcbr.strategies.gpa import gpa
 from gcbr.strategies.grain import Grain
 from gcbr.strategies.graphpart import GraphPart
 from gcbr.strategies.learned import from_file, shipped
@@ -59,6 +60,9 @@ STRATEGIES: dict[str, StrategyEntry] = {
     ),
     "grain": StrategyEntry(
         Grain, "the most nodes newly influenced, and of the most kinds", "Zhang, Yang et al. 2021"
+    ),
+    "gpa": StrategyEntry(
+        gpa, "a trained policy: informative nodes, whatever their classes", "Hu et al. 2020", policy=True
     ),
     "gcbr": StrategyEntry(
         shipped("gcbr"), "a trained policy: informative nodes of classes with few labels", _GCBR, policy=True
