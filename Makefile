@@ -5,15 +5,15 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 INPUTS := pyproject.toml constraints.txt
 
-.PHONY: run test test-all check format bench clean
+.PHONY: run test test-all check format bench clean browser
 
 run: .venv/.run
 	$(BIN)/gcbr run $(ARGS)
 
-test: .venv/.dev
+test: .venv/.dev browser
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow" $(ARGS)
 
-test-all: .venv/.dev
+test-all: .venv/.dev browser
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal $(ARGS)
 
 check: .venv/.dev
@@ -30,6 +30,12 @@ bench: .venv/.dev
 
 clean:
 	rm -rf .venv
+
+# Tests of the page need a browser. Where it is missing and may be installed it is; elsewhere those tests say so.
+browser:
+	@if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		{ apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium; } >/dev/null || \
+		echo "Chromium could not be installed; tests of the page will skip" >&2; fi
 
 # torch goes first and by its exact pin: any looser request may pull gigabytes of GPU libraries.
 .venv/.torch: $(INPUTS)

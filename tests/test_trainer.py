@@ -17,7 +17,7 @@ from gcbr.trainer import RewardScale, TrainConfig, Trainer
 
 ENV = EnvConfig(budget=5, episodes=2, columns=GCBR_PLUS_COLUMNS, classifier=GCNConfig(hidden=4))
 CONFIG = TrainConfig(episodes=4, update_every=2, width=4, actor_rate=0.01, critic_rate=0.02)
-BY_REINFORCE = replace(CONFIG, algorithm="reinforce", discount=1.0)
+BY_REINFORCE = replace(CONFIG, algorithm="reinforce", standardize=True, discount=1.0)
 
 
 @pytest.fixture(scope="module")

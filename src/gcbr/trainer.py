@@ -32,7 +32,7 @@ class TrainConfig:
     critic_rate: float = 1e-3
     decay: float = 0.3  # of both rates, after each thousand episodes
     decay_every: int = 1000
-    standardize: bool = True  # rewards (REINFORCE: returns), per step index, by running mean and deviation
+    standardize: bool = False  # rewards (REINFORCE: returns), per step index, by running mean and deviation
     standardize_rate: float = 0.05
     width: int = 8
     seed: int = 0

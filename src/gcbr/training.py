@@ -33,6 +33,7 @@ class Method:
     rate: float = 1e-3
     decay: float = 0.3
     discount: float = 0.9
+    standardize: bool = False
     score: str = "macro_f1"
     final_epochs: int = 0
     batch: int = 1
@@ -47,6 +48,7 @@ _GPA = Method(
     rate=0.01,
     decay=1.0,
     discount=1.0,
+    standardize=True,
     score="micro_f1",
     final_epochs=35,
 )
@@ -118,6 +120,7 @@ def train_config(method: str, base: TrainConfig, discount: float | None = None) 
         critic_rate=chosen.rate,
         decay=chosen.decay,
         discount=chosen.discount if discount is None else discount,
+        standardize=chosen.standardize,
     )
 
 
