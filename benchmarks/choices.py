@@ -3,8 +3,9 @@
     python -m benchmarks.choices --data DIR --centrality log1p --episodes 500
 
 trains one policy on Cora with a choice changed and prints how it does, unchanged, on graphs that no
-published figure is reported for: Cora itself at 20 labels a class, and synthetic graphs whose features
-are scaled as the paper scales those of its target graphs. Each score is appended to a file of JSON lines.
+published figure is reported for: Cora itself at 20 labels a class and, with `--synthetic`, graphs whose
+features are scaled as the paper scales those of its target graphs. Each score is appended to a file of JSON
+lines.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from statistics import mean
 import torch
 from torch import Tensor
 
+from benchmarks.choose_policy import FIRST_SEED
 from gcbr import scores
 from gcbr.datasets import load_dataset
 from gcbr.datasets.features import centered_shares
@@ -60,9 +62,9 @@ def scale_centrality(name: str) -> None:
     GraphFacts.centrality = replacement  # type: ignore[assignment, method-assign]
 
 
-def development_graphs(data: Path, features: str) -> dict[str, Dataset]:
-    """Cora, and synthetic graphs; under the rule `paper` with rows summing to 1, centered."""
-    graphs = {"cora": load_dataset("cora", data_dir=data, features=features)}
+def synthetic_graphs(features: str) -> dict[str, Dataset]:
+    """Under the rule `paper` with rows summing to 1, centered."""
+    graphs = {}
     for name, options in SYNTHETIC.items():
         dataset = load_dataset(f"synthetic:{options}", features="default")
         if features == "paper":
@@ -76,7 +78,7 @@ def score(policy: Policy, columns: tuple[str, ...], dataset: Dataset, runs: int)
     factory = learned(policy, columns)
     finals = [
         run_simulation(dataset, "policy", factory=factory, seed=seed, curve_points=1).final
-        for seed in range(runs)
+        for seed in range(FIRST_SEED, FIRST_SEED + runs)
     ]
     return {
         name: mean(getattr(final, name) for final in finals)
@@ -93,21 +95,28 @@ def main() -> None:
     parser.add_argument("--centrality", default="log1p", choices=CENTRALITY)
     parser.add_argument("--episodes", type=int, default=500)
     parser.add_argument("--score-every", type=int, default=250)
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=6)
     parser.add_argument("--rate", type=float, default=1e-3)
-    parser.add_argument("--no-standardize", action="store_true")
+    parser.add_argument("--critic-rate", type=float, default=1e-3)
+    parser.add_argument("--standardize", action="store_true")
+    parser.add_argument(
+        "--terminal", type=int, default=0, help="epochs of training on before the last reward"
+    )
+    parser.add_argument("--synthetic", action="store_true", help="score on synthetic graphs as well")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(1)
     keep_freed_memory()
     scale_centrality(options.centrality)
-    graphs = development_graphs(options.data, options.features)
-    env = env_config(options.method, EnvConfig(), alpha=0.5, eta=None)
+    graphs = {"cora": load_dataset("cora", data_dir=options.data, features=options.features)}
+    if options.synthetic:
+        graphs |= synthetic_graphs(options.features)
+    env = replace(env_config(options.method, EnvConfig()), final_epochs=options.terminal)
     config = TrainConfig(
         episodes=options.episodes,
         actor_rate=options.rate,
-        critic_rate=options.rate,
-        standardize=not options.no_standardize,
+        critic_rate=options.critic_rate,
+        standardize=options.standardize,
         seed=options.seed,
     )
 

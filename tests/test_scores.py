@@ -46,6 +46,12 @@ def test_percentile_of_equals_is_one_half():
     assert scores.percentile(torch.full((3,), 7.0)).tolist() == [0.5, 0.5, 0.5]
 
 
+@pytest.mark.parametrize("node", range(5))
+def test_the_percentile_of_one_node_is_that_among_all(node: int):
+    values = torch.tensor([[1.0, 2.0, 5.0, 2.0, -1.0], [0.0, 0.0, 0.0, 0.0, 3.0]])
+    assert torch.equal(scores.percentile_of(values, node), scores.percentile(values)[:, node])
+
+
 def test_percentile_is_taken_within_each_row():
     values = torch.tensor([[1.0, 2.0], [4.0, 3.0]])
     assert scores.percentile(values).tolist() == [[0.25, 0.75], [0.75, 0.25]]

@@ -431,6 +431,10 @@ class ActiveLearner:
     def _check(self) -> None:
         if self.budget < 1:
             raise InputError(f"the budget is {self.budget}; it must be at least 1")
+        if self._sample is not None and self._sample < 1:
+            raise InputError(
+                f"the sample is {self._sample}; it must be at least 1, or None for all candidates"
+            )
         # Labels at hand count in the budget, those of nodes that cannot be asked as well.
         num_labelable = len(self.candidates) + len(self._answers)
         if self.budget > num_labelable:

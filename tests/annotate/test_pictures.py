@@ -73,7 +73,7 @@ def _shrink(file: Path) -> None:
     """To a palette, which a page of few colors hardly shows."""
     from PIL import Image
 
-    Image.open(file).convert("RGB").quantize(96, dither=Image.Dither.NONE).save(file, optimize=True)
+    Image.open(file).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(file, optimize=True)
 
 
 def label_some(
@@ -120,7 +120,7 @@ def test_every_state_can_be_looked_at(
         picture(link, "labels-empty", "/labels")
         until(lambda: project.snapshot.is_ready)
         picture(link, "first")
-        label_some(project, papers, turn_of, 24)
+        label_some(project, papers, turn_of, 34)
         project.skip("Ada", turn_of(project, "Ada").node, "skip-0001")
         until(lambda: not project.num_behind())
         time.sleep(2)

@@ -173,10 +173,10 @@ def test_nodes_given_twice_show_agreement_and_disputes(papers: Any, tmp_path: Pa
 
 def test_overlap_gives_about_its_share_twice_and_always_the_same(papers: Any, tmp_path: Path) -> None:
     with papers.open(tmp_path / "p.gcbr", overlap=0.25) as project:
-        doubled = [node for node in range(240) if project._is_doubled(node)]
+        doubled = [node for node in range(240) if project._desk.is_doubled(node)]
     assert 40 <= len(doubled) <= 80  # 60 expected, 7 the standard deviation
     with papers.open(tmp_path / "p.gcbr") as project:
-        assert [node for node in range(240) if project._is_doubled(node)] == doubled
+        assert [node for node in range(240) if project._desk.is_doubled(node)] == doubled
 
 
 def test_the_budget_ends_it_and_can_be_raised(papers: Any, tmp_path: Path, turn_of: Turn) -> None:

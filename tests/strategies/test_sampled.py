@@ -1,10 +1,17 @@
 """A sample of the candidates: drawn anew for each choice, each scored as it would be among all."""
 
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
 import torch
 
+from gcbr import learner as learner_module
+from gcbr.cli.app import main
+from gcbr.datasets import load_dataset
+from gcbr.errors import InputError
 from gcbr.graph import Dataset, Graph
+from gcbr.learner import ActiveLearner
 from gcbr.policy import Policy
 from gcbr.seeding import generator, seeded
 from gcbr.state import GCBR_PLUS_COLUMNS, state_columns
@@ -84,8 +91,6 @@ def test_scores_around_a_few_candidates_are_those_among_all(skewed: Dataset, mak
 
 def test_the_same_node_is_chosen_near_by_and_among_all(make_view: MakeView):
     """On a graph of 3,000 nodes three candidates are few enough to look around them alone."""
-    from gcbr.datasets import load_dataset
-
     graph = load_dataset("synthetic:nodes=3000,degree=4").graph
     with seeded(generator(3)):
         policy = Policy(len(GCBR_PLUS_COLUMNS))
@@ -99,3 +104,58 @@ def test_the_same_node_is_chosen_near_by_and_among_all(make_view: MakeView):
         assert strategy.select(view) == int(candidates[scores.argmax()])
         with_all = replace(view, candidates=torch.arange(100, 3000))
         assert strategy.select(with_all) != strategy.select(view)
+
+
+def asked(learner: ActiveLearner, dataset: Dataset, number: int) -> list[int]:
+    nodes = []
+    for _ in range(number):
+        (node,) = learner.ask()
+        assert learner.ask() == [node]  # asking again draws the same sample
+        learner.tell(node, dataset.class_names[dataset.y[node]])
+        nodes.append(node)
+    return nodes
+
+
+def test_a_learner_with_a_sample_goes_on_from_disk_with_it(skewed: Dataset, tmp_path: Path):
+    settings = {"budget": 20, "seed": 1, "classes": skewed.class_names}
+    learner = ActiveLearner(skewed.graph, "gcbr++", sample=5, **settings)
+    asked(learner, skewed, 6)
+    learner.save(tmp_path / "learner")
+    restored = ActiveLearner.load(tmp_path / "learner", skewed.graph)
+    rest = asked(learner, skewed, 6)
+    assert rest == asked(restored, skewed, 6)
+    assert len(set(learner.ask(4))) == 4
+    exact = ActiveLearner(skewed.graph, "gcbr++", **settings)
+    assert asked(exact, skewed, 12)[6:] != rest
+
+
+def test_a_sample_of_nothing_is_refused(barbell: Graph):
+    with pytest.raises(InputError, match="the sample is 0; it must be at least 1"):
+        ActiveLearner(barbell, "random", budget=2, sample=0)
+
+
+def test_on_a_large_graph_some_nodes_tell_what_an_answer_changed(
+    skewed: Dataset, monkeypatch: pytest.MonkeyPatch
+):
+    hints = []
+    for watch_all in (200, 50):
+        monkeypatch.setattr(learner_module, "_WATCH_ALL", watch_all)
+        learner = ActiveLearner(skewed.graph, "gcbr++", budget=40, classes=skewed.class_names)
+        asked(learner, skewed, 25)
+        hints.append(learner.stop_hint())
+    every, some = hints
+    assert some.evidence["foreseen"] == every.evidence["foreseen"]
+    # 4,000 draws of 200 nodes: the deviation of a share is below 0.8%.
+    assert some.stability == pytest.approx(every.stability, abs=0.04)
+    assert some.stability != every.stability
+
+
+def test_the_program_says_that_it_chose_among_a_sample(capsys: pytest.CaptureFixture[str]):
+    command = ["suggest", "digits", "-n", "2", "--json"]
+    assert main([*command, "--interactive"]) == 0
+    quick = capsys.readouterr()
+    assert "chosen among a random sample of 500 candidates" in quick.err
+    assert main(command) == 0
+    every = capsys.readouterr()
+    assert "sample" not in every.err
+    assert quick.out.count('"name"') == every.out.count('"name"') >= 2

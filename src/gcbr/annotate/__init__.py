@@ -2,16 +2,19 @@
 
 The pieces, and which way calls go (each knows only those below it):
 
-    server      a socket, a token, uvicorn                     HTTP
-    app         routes: text into values, one call, a reply    HTTP
-    access      who may ask what: token, password, origin      HTTP
-    messages    what requests and replies look like            HTTP's words, no HTTP
-    project     one labeling: who gets which node, what an answer does
+    server      a socket, a token, uvicorn                          knows HTTP
+    app         routes: text into values, one call, a reply         knows HTTP
+    access      who may ask what: token, password, origin           knows HTTP
+    views       from what a project knows to what a reply says
+    messages    what requests and replies look like
     exports     the labels and predictions as files
-    cards       what a person is shown of a node
+    project     one labeling: everything that can be done with it
+    desk        who gets which node
+    settings    what a project was begun with
     worker      a thread that owns the learner: learns, and keeps the next nodes ready
-    ledger      what the rows of answers add up to
+    cards       what a person is shown of a node
     leases      which node is in whose hands
+    ledger      what the rows of answers add up to
     store       one SQLite file: append-only answers, schema steps, the lock
 
 An answer goes down (app, project, store) and is committed before the reply. The worker is only woken; what it

@@ -1,19 +1,19 @@
-"""One labeling of one graph by one person or several: who gets which node, and what an answer does."""
+"""One labeling of one graph by one person or several: everything that can be done with it."""
 
 from __future__ import annotations
 
 import contextlib
-import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 import torch
 
 from gcbr.annotate.cards import Cards
+from gcbr.annotate.desk import Assignment, Desk
 from gcbr.annotate.leases import SECONDS, Leases
 from gcbr.annotate.ledger import Ledger, Standing
 from gcbr.annotate.settings import Settings, Wishes, save, settled
@@ -33,13 +33,10 @@ from gcbr.annotate.store import (
 )
 from gcbr.annotate.worker import Snapshot, Suggestion, Wanted, Worker
 from gcbr.errors import InputError
-from gcbr.explain import Explanation
 from gcbr.graph import Graph
 from gcbr.learner import ActiveLearner
 from gcbr.strategies import find_strategy
 
-SPARE = 8  # nodes ready beyond those in people's hands, at least
-MAX_SPARE = 100
 MAX_CLASS_NAME = 100  # characters
 MAX_ANNOTATOR_NAME = 60
 
@@ -50,16 +47,6 @@ class Refused(InputError):
 
 class NotFound(InputError):
     """There is no such node, or no such file."""
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """The node a person is to look at now, or why there is none."""
-
-    state: Literal["ready", "loading", "waiting", "finished"]
-    node: int | None = None
-    explanation: Explanation | None = None
-    is_second: bool = False  # somebody else has answered it: this is to be a second opinion
 
 
 @dataclass(frozen=True)
@@ -101,16 +88,14 @@ class Project:
         self._settings = settings
         self._lock = threading.Lock()  # of the ledger, the leases and the settings
         self._ledger = Ledger(store.answers())
-        self._leases = Leases(clock, lease_seconds)
-        self._waiting: set[str] = set()  # people for whom no node was ready
+        self._desk = Desk(cards.graph.num_nodes, settings, self._ledger, Leases(clock, lease_seconds))
         self._moments = store.moments()
-        self._allowed = None if settings.candidates is None else frozenset(settings.candidates)
         self._worker = Worker(self._make_learner, self._wanted, self._keep_moment)
 
     @classmethod
     def open(
         cls,
-        path: Path,
+        path: str | Path,
         graph: Graph,
         wishes: Wishes | None = None,
         *,
@@ -122,7 +107,7 @@ class Project:
         wishes = wishes or Wishes()
         if wishes.strategy is not None:
             find_strategy(wishes.strategy)  # a wrong name is told before a file is made
-        store = Store(path)
+        store = Store(Path(path))
         try:
             settings = settled(store, graph, wishes)
             project = cls(store, settings, cards or Cards(graph), clock, lease_seconds)
@@ -166,8 +151,8 @@ class Project:
     def next(self, annotator: str) -> Assignment:
         """The node this person is to look at: the one in their hands, or a new one."""
         with self._lock:
-            assignment = self._assigned(annotator)
-            num_missing = self._num_wanted() - len(self.snapshot.queue)
+            assignment = self._desk.assign(annotator, self.snapshot.queue)
+            num_missing = self._desk.num_wanted(self._num_behind()) - len(self.snapshot.queue)
         if num_missing > 0:
             self._worker.wake()
         return assignment
@@ -175,7 +160,7 @@ class Project:
     def renew(self, annotator: str) -> None:
         """Whoever's page is open keeps the node in their hands."""
         with self._lock:
-            self._leases.of(annotator)
+            self._desk.renew(annotator)
 
     def answer(self, annotator: str, node: int, label: str, request: str, *, is_new: bool = False) -> Answer:
         """Keep an answer. Of a node that somebody else has labeled, it is a second opinion."""
@@ -201,9 +186,9 @@ class Project:
             if repeated := self._repeated(request, annotator, node):
                 return repeated
             standing = self._ledger.of(node)
-            if not standing.is_open and not self._lacks_second(annotator, node, standing):
+            if not standing.is_open and not self._desk.lacks_second(annotator, node, standing):
                 raise Refused(f"{self.graph.name_of(node)} has been answered or skipped already.")
-            if self._allowed is not None and node not in self._allowed:
+            if not self._desk.may_be_asked(node):
                 raise Refused(f"{self.graph.name_of(node)} is no candidate: it would not be asked anyway.")
             return self._record(NewAnswer(annotator, node, SKIP, request))
 
@@ -221,7 +206,7 @@ class Project:
                 )
             row = self._record(NewAnswer(annotator, last.node, UNDO, request, undoes=last.id))
             if last.kind in (LABEL, SECOND, SKIP):
-                self._leases.take(annotator, last.node)
+                self._desk.hand(annotator, last.node)
             return row
 
     def correct(self, annotator: str, node: int, label: str, request: str, *, is_new: bool = False) -> Answer:
@@ -247,7 +232,7 @@ class Project:
     def extend(self, num_more: int) -> int:
         """Raise the budget; gives the new one."""
         with self._lock:
-            num_left = self._num_open()
+            num_left = self._desk.num_open()
             base = max(self._settings.budget, self._ledger.num_labels)
             budget = min(base + num_more, self._ledger.num_labels + num_left)
             if budget <= self._settings.budget:
@@ -298,8 +283,7 @@ class Project:
     def queue(self) -> list[Suggestion]:
         """The nodes to come, those in somebody's hands left out."""
         with self._lock:
-            held = self._leases.all_held()
-            return [one for one in self.snapshot.queue if self._is_free(one.node, held)]
+            return self._desk.on_the_table(self.snapshot.queue)
 
     def annotators(self) -> dict[str, int]:
         with self._lock:
@@ -317,73 +301,6 @@ class Project:
 
     # Under the lock from here on.
 
-    def _assigned(self, annotator: str) -> Assignment:
-        held = self._leases.of(annotator)
-        if held is not None and self._may_answer(annotator, held):
-            return self._ready(held)
-        others = self._leases.held_by_others(annotator)
-        second = next(self._awaiting_second(annotator, others), None)
-        if second is not None:
-            return self._lease(annotator, second)
-        num_labels = self._ledger.num_labels
-        if num_labels >= self._settings.budget or not self._num_open():
-            return Assignment("finished")
-        num_open_elsewhere = sum(self._ledger.of(node).is_open for node in others)
-        if num_labels + num_open_elsewhere >= self._settings.budget:
-            return Assignment("waiting")
-        for suggestion in self.snapshot.queue:
-            if self._is_free(suggestion.node, others):
-                return self._lease(annotator, suggestion.node)
-        self._waiting.add(annotator)
-        return Assignment("loading")
-
-    def _lease(self, annotator: str, node: int) -> Assignment:
-        self._leases.take(annotator, node)
-        self._waiting.discard(annotator)
-        return self._ready(node)
-
-    def _ready(self, node: int) -> Assignment:
-        explanation = next((one.explanation for one in self.snapshot.queue if one.node == node), None)
-        return Assignment("ready", node, explanation, is_second=self._ledger.of(node).label is not None)
-
-    def _may_answer(self, annotator: str, node: int) -> bool:
-        standing = self._ledger.of(node)
-        return standing.is_open or self._lacks_second(annotator, node, standing)
-
-    def _awaiting_second(self, annotator: str, held: set[int]) -> Iterator[int]:
-        if self._settings.overlap:
-            for node, standing in self._ledger.standings.items():
-                if node not in held and self._lacks_second(annotator, node, standing):
-                    yield node
-
-    def _lacks_second(self, annotator: str, node: int, standing: Standing) -> bool:
-        """Whether this person's opinion is wanted of a node that somebody else has labeled."""
-        has_one = len(standing.opinions) == 1 and not standing.is_settled
-        has_spoken = annotator in standing.opinions or annotator in standing.passed
-        return has_one and not has_spoken and self._is_doubled(node)
-
-    def _is_doubled(self, node: int) -> bool:
-        """Whether a node is one of those given twice: drawn from the seed, so always the same ones."""
-        draw = random.Random(f"{self._settings.seed}:{node}").random()
-        return draw < self._settings.overlap
-
-    def _is_free(self, node: int, held: set[int]) -> bool:
-        return node not in held and self._ledger.of(node).is_open
-
-    def _num_open(self) -> int:
-        """Nodes that may still be asked, whatever the budget."""
-        allowed = self._allowed
-        total = self.graph.num_nodes if allowed is None else len(allowed)
-        return total - sum(allowed is None or node in allowed for node in self._ledger.standings)
-
-    def _num_wanted(self) -> int:
-        """Nodes that should be ready: those in people's hands, and enough until the next choice is made.
-
-        Where learning is slow, answers pile up while it goes on, and so many more are needed.
-        """
-        num_people = len(self._leases.all_held()) + len(self._waiting)
-        return num_people + min(MAX_SPARE, max(SPARE, 2 * num_people, 2 * self._num_behind()))
-
     def _num_behind(self) -> int:
         return max(0, self._ledger.num_changes - self.snapshot.num_changes)
 
@@ -399,7 +316,7 @@ class Project:
     def _record(self, new: NewAnswer) -> Answer:
         (row,) = self._store.append([new], self._settings.strategy, self._settings.seed)
         self._ledger.add(row)
-        self._leases.release_from(new.annotator, new.node)
+        self._desk.put_away(new.annotator, new.node)
         self._worker.wake()
         return row
 
@@ -416,7 +333,7 @@ class Project:
 
     def _change(self, settings: Settings) -> None:
         save(self._store, settings)
-        self._settings = settings
+        self._settings = self._desk.settings = settings
 
     def _require_label(self, node: int) -> None:
         if self._ledger.of(node).label is None:
@@ -459,7 +376,7 @@ class Project:
                 labels=self._ledger.labels(),
                 skips=self._ledger.skips(),
                 budget=self._settings.budget,
-                num_ready=self._num_wanted(),
+                num_ready=self._desk.num_wanted(self._num_behind()),
             )
 
     def _keep_moment(self, snapshot: Snapshot) -> None:

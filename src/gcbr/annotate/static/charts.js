@@ -1,4 +1,4 @@
-// A small line over the number of labels.
+// A small line over time.
 
 const SPACE = "http://www.w3.org/2000/svg";
 const WIDTH = 240;

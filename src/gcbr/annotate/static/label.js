@@ -333,12 +333,12 @@ function countBar(cls, most) {
 function showCharts(state) {
   const points = state.moments;
   byId("rho").textContent = state.labels ? state.rho.toFixed(2) : "–";
-  drawLine(byId("chart-rho"), points.map((m) => ({ x: m.given, y: m.rho })), "Balance of the classes");
+  drawLine(byId("chart-rho"), points.map((m, x) => ({ x, y: m.rho })), "Balance of the classes");
   const kept = points.filter((m) => m.stability !== null);
   byId("stability").textContent = kept.length ? percent(kept.at(-1).stability) : "–";
   drawLine(
     byId("chart-stability"),
-    kept.map((m) => ({ x: m.given, y: m.stability, marked: m.stop })),
+    kept.map((m, x) => ({ x, y: m.stability, marked: m.stop })),
     "Share of predictions that an answer left as they were; marked where stopping was advised",
   );
 }
