@@ -104,6 +104,10 @@ class Desk:
         num_people = len(self._leases.all_held()) + len(self._waiting)
         return num_people + min(MAX_SPARE, max(SPARE, 2 * num_people, 2 * num_behind))
 
+    def forget_waiting(self) -> None:
+        """Nodes are being chosen for them; whoever still waits asks again."""
+        self._waiting.clear()
+
     def _ready(self, node: int, queue: Sequence[Suggestion]) -> Assignment:
         explanation = next((one.explanation for one in queue if one.node == node), None)
         return Assignment("ready", node, explanation, is_second=self._ledger.of(node).label is not None)

@@ -371,12 +371,14 @@ class Project:
 
     def _wanted(self) -> Wanted:
         with self._lock:
+            num_ready = self._desk.num_wanted(self._num_behind())
+            self._desk.forget_waiting()
             return Wanted(
                 num_changes=self._ledger.num_changes,
                 labels=self._ledger.labels(),
                 skips=self._ledger.skips(),
                 budget=self._settings.budget,
-                num_ready=self._desk.num_wanted(self._num_behind()),
+                num_ready=num_ready,
             )
 
     def _keep_moment(self, snapshot: Snapshot) -> None:
@@ -386,7 +388,7 @@ class Project:
             return
         stability = hint.stability[-1] if hint.stability else None
         moment = Moment(snapshot.num_changes, progress.given, progress.rho, stability, hint.advice)
-        if self._moments and self._moments[-1].answer >= moment.answer:
+        if self._moments and self._moments[-1].changes >= moment.changes:
             return
         self._moments = [*self._moments, moment]
         with contextlib.suppress(StorageError):  # a point of a chart: the answers themselves are what counts

@@ -50,7 +50,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ),
     (
         """CREATE TABLE moments (
-            answer INTEGER PRIMARY KEY,
+            changes INTEGER PRIMARY KEY,
             given INTEGER NOT NULL,
             rho REAL NOT NULL,
             stability REAL,
@@ -94,9 +94,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Moment:
-    """How the labeling stood once the worker had learned from all rows up to `answer`."""
+    """How the labeling stood once a learner had taken in so many changes."""
 
-    answer: int
+    changes: int
     given: int
     rho: float
     stability: float | None  # share of predictions that the last answer left as they were
@@ -168,10 +168,11 @@ class Store:
     def moments(self) -> list[Moment]:
         with self._lock:
             rows = self._connection.execute(
-                "SELECT answer, given, rho, stability, stop FROM moments ORDER BY answer"
+                "SELECT changes, given, rho, stability, stop FROM moments ORDER BY changes"
             ).fetchall()
         return [
-            Moment(answer, given, rho, stability, bool(stop)) for answer, given, rho, stability, stop in rows
+            Moment(changes, given, rho, stability, bool(stop))
+            for changes, given, rho, stability, stop in rows
         ]
 
     def save_moment(self, moment: Moment) -> None:
