@@ -68,21 +68,17 @@ class Cards:
     def drawing(self, node: int, is_labeled: Iterable[int] = ()) -> Drawing:
         """Labeled neighbors first, then the most central; a hub's other thousands would say nothing."""
         labeled = set(is_labeled)
-        neighbors = self._neighbors(node)
+        neighbors = self.graph.neighbors(node)
         shown = self._most_telling(neighbors, labeled, MAX_NEIGHBORS)
         drawn = dict.fromkeys([node, *shown])
         # Each neighbor brings a few of its own, until the drawing is full.
         share = max(1, (MAX_DRAWN - len(drawn)) // max(1, len(shown)))
         for neighbor in shown:
-            others = [other for other in self._neighbors(neighbor) if other not in drawn]
+            others = [other for other in self.graph.neighbors(neighbor) if other not in drawn]
             room = min(share, MAX_DRAWN - len(drawn))
             drawn.update(dict.fromkeys(self._most_telling(others, labeled, room)))
-        edges = [(a, b) for a in drawn for b in self._neighbors(a) if a < b and b in drawn]
+        edges = [(a, b) for a in drawn for b in self.graph.neighbors(a) if a < b and b in drawn]
         return Drawing(tuple(drawn), tuple(edges), len(neighbors), len(shown))
-
-    def _neighbors(self, node: int) -> list[int]:
-        adjacency = self.graph.adjacency
-        return adjacency.indices[int(adjacency.indptr[node]) : int(adjacency.indptr[node + 1])].tolist()
 
     def _most_telling(self, nodes: list[int], labeled: set[int], limit: int) -> list[int]:
         if len(nodes) <= limit:

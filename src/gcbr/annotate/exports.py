@@ -206,13 +206,13 @@ def write_pyg(path: Path, result: Result) -> None:
 
 
 def write_graphml(path: Path, result: Result) -> None:
+    import polars as pl
+
     from gcbr.formats.networks import write_network
 
     graph = result.project.graph
-    import polars as pl
-
     nodes = node_table(result).rename({"node": "id"})
-    names = pl.Series(nodes["id"])
+    names = nodes["id"]
     rows, columns = graph.adjacency.row_of_entry.numpy(), graph.adjacency.indices.long().numpy()
     is_upper = rows < columns
     edges = pl.DataFrame(
