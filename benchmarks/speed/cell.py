@@ -9,7 +9,6 @@ the last answer and predicts, and the strategy chooses the next node.
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -61,8 +60,8 @@ def measure(graph: str, strategy: str, queries: int, sample: int | None) -> dict
         "set_up": max(0.0, first - median(seconds)),
         "query": mean(seconds),
         "median_query": median(seconds),
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "own_mb": _own_memory(),
+        "peak_mb": _megabytes("VmHWM"),
+        "own_mb": _megabytes("RssAnon"),  # what is no file's: the system cannot drop it and read it again
         "nodes": opened.num_nodes,
         "edges": opened.num_edges,
     }
@@ -81,13 +80,13 @@ def _graph(name: str) -> tuple[Any, Mapping[int, str], tuple[str, ...]]:
     return dataset.graph, answers, dataset.class_names
 
 
-def _own_memory() -> float:
-    """Megabytes that are no file's pages: the system cannot drop and read them again."""
+def _megabytes(name: str) -> float:
+    """A size of this process. Not `ru_maxrss`: a child begins with the peak of the one that started it."""
     status = Path("/proc/self/status")
     if not status.exists():
         return float("nan")
     lines = dict(line.split(":", 1) for line in status.read_text().splitlines())
-    return int(lines["RssAnon"].split()[0]) / 1024
+    return int(lines[name].split()[0]) / 1024
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 
 
 def hold(served: Any, num_examples: int, mode: GenerationMode) -> set[int]:
-    """Try every operation, with data that fits its description or with data that does not; gives the statuses."""
+    """Try every operation with data that fits its description, or does not; gives the statuses met."""
     token = {"Authorization": f"Bearer {served.token}"}
     api = schemathesis.openapi.from_url(f"{served.base}/openapi.json", headers=token)
     statuses: set[int] = set()
