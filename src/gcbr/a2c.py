@@ -39,14 +39,23 @@ def actor_loss(log_probabilities: Tensor, advantages: Tensor) -> Tensor:
 
 def losses(policy: Policy, propagation: Csr, rollout: Rollout, discount: float) -> Losses:
     """Both losses over the E x F transitions of a rollout."""
-    steps, episodes = rollout.actions.shape
-    scores, flat_values = policy.scores_and_values(propagation, rollout.features.flatten(0, 1))
-    values = flat_values.view(steps + 1, episodes)
-    targets = td_target(rollout.rewards, values[1:], rollout.done, discount).detach()
-    advantages = advantage(targets, values[:-1]).detach()
-    logs = log_policy(scores[: steps * episodes], rollout.is_candidate.flatten(0, 1))
-    chosen = logs.gather(1, rollout.actions.reshape(-1, 1)).view(steps, episodes)
-    return Losses(actor_loss(chosen, advantages), critic_loss(targets, values[:-1]))
+    # One step at a time: what a pass over the nodes of E games makes stays in the cache.
+    judged = [policy.scores_and_values(propagation, states) for states in rollout.features[:-1]]
+    with torch.no_grad():
+        last_values = policy.scores_and_values(propagation, rollout.features[-1])[1]
+    values = torch.stack([of_step for _, of_step in judged])
+    next_values = torch.cat([values[1:], last_values.unsqueeze(0)])
+    targets = td_target(rollout.rewards, next_values, rollout.done, discount).detach()
+    advantages = advantage(targets, values).detach()
+    chosen = torch.stack(
+        [
+            log_policy(scores, is_candidate).gather(1, actions.unsqueeze(1)).squeeze(1)
+            for (scores, _), is_candidate, actions in zip(
+                judged, rollout.is_candidate, rollout.actions, strict=True
+            )
+        ]
+    )
+    return Losses(actor_loss(chosen, advantages), critic_loss(targets, values))
 
 
 def update(optimizers: tuple[torch.optim.Optimizer, torch.optim.Optimizer], loss: Losses) -> None:

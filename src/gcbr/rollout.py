@@ -14,7 +14,7 @@ from gcbr.policy import Policy, log_policy
 class Rollout(NamedTuple):
     """F steps of E episodes, and the state after them."""
 
-    features: Tensor  # [F + 1, E, nodes, columns], nodes leading in memory
+    features: Tensor  # [F + 1, E, nodes, columns], each step's nodes leading in memory
     is_candidate: Tensor  # [F, E, nodes]
     actions: Tensor  # [F, E] node ids
     rewards: Tensor  # [F, E]
@@ -36,7 +36,7 @@ def collect(
         done.append(step.done)
         entropies.append(entropy)
     rollout = Rollout(
-        torch.stack([s.features.transpose(0, 1) for s in states], dim=1).permute(1, 2, 0, 3),
+        torch.stack([s.features.transpose(0, 1) for s in states]).transpose(1, 2),
         torch.stack([s.is_candidate for s in states[:-1]]),
         torch.stack(actions),
         torch.stack(rewards),

@@ -122,6 +122,15 @@ def _citations(topics: list[str], rng: random.Random) -> set[tuple[int, int]]:
     return edges
 
 
+@pytest.fixture(autouse=True)
+def _no_worker_left() -> Iterator[None]:
+    """What a worker is in the middle of when its project is closed is done before the next test begins."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "gcbr-worker" and not is_shared(thread):
+            thread.join(120)
+
+
 @pytest.fixture(scope="session")
 def papers(tmp_path_factory: pytest.TempPathFactory) -> Papers:
     return write_papers(tmp_path_factory.mktemp("graph") / "papers")

@@ -61,10 +61,11 @@ def answers_until_killed(project: Path, num_answers: int, rng: random.Random) ->
     acknowledged: list[int] = []
     last = rng.randrange(1, num_answers)
     pause = rng.random() * 0.02  # so that it hits any stage of a request
+    killer = threading.Thread(target=lambda: (time.sleep(pause), labeling.kill()))
     try:
         for node in range(num_answers):
             if node == last:
-                threading.Thread(target=lambda: (time.sleep(pause), labeling.kill())).start()
+                killer.start()
             try:
                 reply = labeling.answer(node)
             except httpx.TransportError:
@@ -73,6 +74,7 @@ def answers_until_killed(project: Path, num_answers: int, rng: random.Random) ->
             acknowledged.append(node)
         return acknowledged, num_answers
     finally:
+        killer.join()
         labeling.end()
 
 

@@ -73,7 +73,9 @@ def _shrink(file: Path) -> None:
     """To a palette, which a page of few colors hardly shows."""
     from PIL import Image
 
-    Image.open(file).convert("RGB").quantize(256, kmeans=4, dither=Image.Dither.NONE).save(file, optimize=True)
+    Image.open(file).convert("RGB").quantize(256, kmeans=4, dither=Image.Dither.NONE).save(
+        file, optimize=True
+    )
 
 
 def label_some(

@@ -161,6 +161,8 @@ class Worker:
             except Empty:
                 return
             try:
+                if self._is_stopped:
+                    raise InputError("The project was closed before this was done.")
                 future.set_result(do(job))
             except Exception as error:  # the one who waits for the job hears of it
                 future.set_exception(error)
