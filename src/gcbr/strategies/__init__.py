@@ -10,6 +10,7 @@ from pathlib import Path
 from gcbr.errors import InputError
 from gcbr.strategies.age import AGE
 from gcbr.strategies.alg import ALG
+from gcbr.strategies.allie import allie
 from gcbr.strategies.anrmab import ANRMAB
 from gcbr.strategies.balanced import balanced
 from gcbr.strategies.by_score import Degree, Entropy, Margin, PageRank
@@ -63,6 +64,12 @@ STRATEGIES: dict[str, StrategyEntry] = {
     ),
     "gpa": StrategyEntry(
         gpa, "a trained policy: informative nodes, whatever their classes", "Hu et al. 2020", policy=True
+    ),
+    "allie": StrategyEntry(
+        allie,
+        "a trained policy: one uncertain candidate of each predicted class",
+        "Cui et al. 2022",
+        policy=True,
     ),
     "gcbr": StrategyEntry(
         shipped("gcbr"), "a trained policy: informative nodes of classes with few labels", _GCBR, policy=True
