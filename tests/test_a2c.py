@@ -67,12 +67,15 @@ def test_the_actor_s_loss_weighs_log_probabilities_by_advantages():
 PAIR_AND_LONER = Csr.from_entries(torch.tensor([0, 1]), torch.tensor([1, 0]), torch.ones(2), (3, 3))
 
 
-def one_transition(reward: float, done: bool) -> Rollout:
-    """Node 2 was chosen of nodes 0 and 2 by an indifferent policy."""
+def one_transition(policy: Policy, reward: float, done: bool) -> Rollout:
+    """Node 2, which its state sets apart, was chosen of nodes 0 and 2."""
+    state = State(torch.tensor([[[1.0], [1.0], [3.0]]]), torch.tensor([[True, False, True]]))
+    scores, values = policy.scores_and_values(hat(PAIR_AND_LONER), state.features)
     return Rollout(
-        features=torch.ones(2, 1, 3, 1),
-        is_candidate=torch.tensor([[[True, False, True]]]),
+        states=[state, state],
         actions=torch.tensor([[2]]),
+        log_probabilities=log_policy(scores, state.is_candidate)[:, 2:],
+        values=torch.stack([values, values.detach()]),
         rewards=torch.tensor([[reward]]),
         done=torch.tensor([done]),
         entropy=torch.zeros(1, 1),
@@ -92,7 +95,7 @@ def constant_policy(value: float) -> Policy:
     ("done", "target"), [(False, 1.0 + 0.9 * 3.0), (True, 1.0)], ids=["midway", "at the end"]
 )
 def test_both_losses_of_one_transition(done: bool, target: float):
-    loss = a2c.losses(constant_policy(3.0), hat(PAIR_AND_LONER), one_transition(1.0, done), 0.9)
+    loss = a2c.losses(one_transition(constant_policy(3.0), 1.0, done), 0.9)
     assert loss.critic.tolist() == pytest.approx((target - 3.0) ** 2, rel=1e-5)
     assert loss.actor.tolist() == pytest.approx(math.log(2) * (target - 3.0), rel=1e-5)  # -log(1/2) = log 2
 
@@ -103,23 +106,14 @@ def hat(adjacency: Csr) -> Csr:
 
 @pytest.mark.parametrize(("reward", "sign"), [(5.0, 1), (-5.0, -1)])
 def test_what_turned_out_better_than_expected_becomes_likelier(reward: float, sign: int):
-    """Node 2 stands apart from the pair, so a policy can tell it from node 0 by its state."""
-    policy, propagation = drawn_policy(1), hat(PAIR_AND_LONER)
-    played = one_transition(reward, done=True)
-    played.features[:, :, 2] = 3.0
-
-    def chance_and_value() -> tuple[float, float]:
-        scores, values = policy.scores_and_values(propagation, played.features[0])
-        return log_policy(scores, played.is_candidate[0])[0, 2].tolist(), values[0].tolist()
-
-    for encoder in (policy.actor, policy.critic):
-        for parameter in encoder.parameters():
-            parameter.data.abs_()  # so that no ReLU is shut
-    chance, value = chance_and_value()
-    a2c.update(optimizers(policy, 0.01), a2c.losses(policy, propagation, played, 0.9))
-    new_chance, new_value = chance_and_value()
-    assert (new_chance - chance) * sign > 0.01
-    assert (new_value - value) * sign > 0.01
+    policy = drawn_policy(1)
+    for parameter in policy.parameters():
+        parameter.data.abs_()  # so that no ReLU is shut
+    before = one_transition(policy, reward, done=True)
+    a2c.update(optimizers(policy, 0.01), a2c.losses(before, 0.9))
+    after = one_transition(policy, reward, done=True)
+    assert (after.log_probabilities - before.log_probabilities).item() * sign > 0.01
+    assert (after.values - before.values)[0].item() * sign > 0.01
 
 
 # --- Against a slow and literal reading -----------------------------------------------------------------
@@ -139,14 +133,14 @@ def literal_losses(policy: Policy, a_hat: Tensor, played: Rollout, discount: flo
     actor, critic, count = torch.zeros(()), torch.zeros(()), played.actions.numel()
     for step in range(played.actions.shape[0]):
         for game in range(played.actions.shape[1]):
-            state, after = played.features[step, game], played.features[step + 1, game]
+            state, after = (played.states[at].features[game] for at in (step, step + 1))
             value = value_of(policy, a_hat, state)
             target = played.rewards[step, game]
             if not played.done[step]:
                 target = target + discount * value_of(policy, a_hat, after).detach()
             critic = critic + (target - value) ** 2 / count
             scores = policy.actor.last(hidden(policy.actor, a_hat, state))[:, 0]
-            candidates = played.is_candidate[step, game].nonzero().flatten().tolist()
+            candidates = played.states[step].is_candidate[game].nonzero().flatten().tolist()
             place = candidates.index(int(played.actions[step, game]))
             log_probability = torch.log(torch.softmax(scores[candidates], 0)[place])
             actor = actor - log_probability * (target - value).detach() / count
@@ -162,7 +156,7 @@ def test_losses_and_gradients_are_those_of_a_literal_reading(skewed: Dataset, fi
         _, state = collect(env, policy, state, first_steps, generator(1))
     played, _ = collect(env, policy, state, 3, generator(2))
     assert bool(played.done[-1]) == (first_steps == 3)
-    ours = a2c.losses(policy, env.propagation, played, 0.9)
+    ours = a2c.losses(played, 0.9)
     theirs = literal_losses(policy, env.propagation.to_dense(), played, 0.9)
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-6)
     gradients = []
@@ -177,7 +171,7 @@ def test_each_optimizer_moves_its_own_network_by_its_own_loss(skewed: Dataset):
     env = LabelingEnv(skewed, EnvConfig(budget=6, episodes=2, classifier=GCNConfig(hidden=8)))
     policy = drawn_policy(5)
     played, _ = collect(env, policy, env.reset(generator(0)), 3, generator(1))
-    loss = a2c.losses(policy, env.propagation, played, 0.9)
+    loss = a2c.losses(played, 0.9)
     of_actor = torch.autograd.grad(
         loss.actor, policy.critic.parameters(), allow_unused=True, retain_graph=True
     )
@@ -195,10 +189,10 @@ def test_gradients_of_the_update_before_are_forgotten(skewed: Dataset):
         torch.optim.SGD(policy.actor.parameters(), lr=0.0),
         torch.optim.SGD(policy.critic.parameters(), lr=0.0),
     )
-    played, _ = collect(env, policy, env.reset(generator(0)), 3, generator(1))
     seen = []
     for _ in range(2):
-        a2c.update(still, a2c.losses(policy, env.propagation, played, 0.9))
+        played, _ = collect(env, policy, env.reset(generator(0)), 3, generator(1))
+        a2c.update(still, a2c.losses(played, 0.9))
         seen.append([parameter.grad.clone() for parameter in policy.parameters()])
     for first, second in zip(*seen, strict=True):
         assert torch.equal(first, second)
@@ -242,10 +236,10 @@ class MarkedNode:
 
 def share_right(env: MarkedNode, policy: Policy, rng: torch.Generator) -> float:
     """How often the marked node is drawn, over a hundred states."""
-    hits = []
+    hits, judge = [], policy.judge(env.propagation)
     for _ in range(100):
         state = env.reset()
-        nodes, _ = act(env, policy, state, rng)  # type: ignore[arg-type]
+        nodes = act(judge, state, rng).action
         hits.append((nodes == env._marked).float().mean())
     return float(torch.stack(hits).mean())
 
@@ -259,5 +253,5 @@ def test_it_learns_to_choose_the_node_that_a_column_marks(seed: int):
     steps = optimizers(policy, 0.01)
     for _ in range(150):
         played, _ = collect(env, policy, env.reset(), 7, rng)  # type: ignore[arg-type]
-        a2c.update(steps, a2c.losses(policy, env.propagation, played, 0.9))
+        a2c.update(steps, a2c.losses(played, 0.9))
     assert share_right(env, policy, rng) > 0.8

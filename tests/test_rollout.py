@@ -82,10 +82,10 @@ def test_drawing_is_repeated_by_the_same_generator_alone():
 
 
 def test_only_candidates_are_chosen(skewed: Dataset):
-    env, policy = LabelingEnv(skewed, CONFIG), some_policy()
-    state = env.reset(generator(0))
+    env = LabelingEnv(skewed, CONFIG)
+    judge, state = some_policy().judge(env.propagation), env.reset(generator(0))
     for seed in range(50):
-        nodes, _ = act(env, policy, state, generator(seed))
+        nodes = act(judge, state, generator(seed)).action
         assert state.is_candidate.gather(1, nodes.unsqueeze(1)).all()
 
 
@@ -97,12 +97,12 @@ def test_the_entropy_of_an_indifferent_policy_is_the_log_of_the_candidates(skewe
 
 
 def test_the_entropy_of_a_decided_policy_is_0(skewed: Dataset):
-    env, policy = LabelingEnv(skewed, CONFIG), some_policy()
-    state = env.reset(generator(0))
-    policy.scores = lambda propagation, states: torch.arange(200.0).mul(100).expand(3, -1)
-    nodes, entropy = act(env, policy, state, generator(0))
-    assert entropy.tolist() == pytest.approx([0.0] * 3, abs=1e-30)
-    assert nodes.tolist() == [int(row.nonzero().max()) for row in state.is_candidate]
+    state = LabelingEnv(skewed, CONFIG).reset(generator(0))
+    scores = torch.arange(200.0).mul(100).expand(3, -1)
+    choice = act(lambda states: (scores, torch.zeros(3)), state, generator(0))
+    assert choice.entropy.tolist() == pytest.approx([0.0] * 3, abs=1e-30)
+    assert choice.log_probability.tolist() == [0.0] * 3
+    assert choice.action.tolist() == [int(row.nonzero().max()) for row in state.is_candidate]
 
 
 # --- What is kept ---------------------------------------------------------------------------------------
@@ -113,21 +113,21 @@ def test_a_rollout_holds_what_happened(skewed: Dataset):
     start = env.reset(rng)
     first, middle = collect(env, policy, start, 4, rng)
     second, end = collect(env, policy, middle, 2, rng)
-    assert first.features.shape == (5, 3, 200, 5)
-    assert first.is_candidate.shape == (4, 3, 200)
+    assert [state.features.shape for state in first.states] == [(3, 200, 5)] * 5
     assert first.actions.shape == first.rewards.shape == first.entropy.shape == (4, 3)
-    assert second.features.shape == (3, 3, 200, 5)
+    assert first.log_probabilities.shape == (4, 3)
+    assert first.values.shape == (5, 3)
+    assert len(second.states) == 3
     assert first.done.tolist() == [False] * 4
     assert second.done.tolist() == [False, True]
     # One rollout goes on where the other stopped.
-    assert torch.equal(first.features[0], start.features)
-    assert torch.equal(first.features[-1], middle.features)
-    assert torch.equal(second.features[0], middle.features)
-    assert torch.equal(second.features[-1], end.features)
-    assert torch.equal(second.is_candidate[0], middle.is_candidate)
+    assert first.states[0] is start
+    assert first.states[-1] is second.states[0] is middle
+    assert second.states[-1] is end
     assert torch.equal(env.labeled, torch.cat([first.actions, second.actions]).T)
-    assert first.is_candidate.gather(2, first.actions.unsqueeze(2)).all()
-    assert not first.features.requires_grad
+    for state, nodes in zip(first.states[:-1], first.actions, strict=True):
+        assert state.is_candidate.gather(1, nodes.unsqueeze(1)).all()
+        assert not state.features.requires_grad
 
 
 def test_a_rollout_is_what_stepping_by_hand_gives(skewed: Dataset):
@@ -136,14 +136,29 @@ def test_a_rollout_is_what_stepping_by_hand_gives(skewed: Dataset):
     env = LabelingEnv(skewed, CONFIG)
     state = env.reset(generator(0))
     for step, nodes in enumerate(played.actions):
-        assert torch.equal(state.features, played.features[step])
-        assert torch.equal(state.is_candidate, played.is_candidate[step])
+        assert torch.equal(state.features, played.states[step].features)
+        assert torch.equal(state.is_candidate, played.states[step].is_candidate)
         state, reward, done = env.step(nodes)
         assert torch.equal(reward, played.rewards[step])
         assert done == bool(played.done[step])
 
 
-def test_the_features_lie_in_memory_as_learning_reads_them(skewed: Dataset):
-    env = LabelingEnv(skewed, CONFIG)
-    played, _ = collect(env, some_policy(), env.reset(generator(0)), 2, generator(1))
-    assert played.features.flatten(0, 1).transpose(0, 1).is_contiguous()
+def test_what_the_policy_said_of_each_state_is_kept(skewed: Dataset):
+    env, policy = LabelingEnv(skewed, CONFIG), some_policy()
+    played, _ = collect(env, policy, env.reset(generator(0)), 4, generator(1))
+    for step, state in enumerate(played.states):
+        scores, values = policy.scores_and_values(env.propagation, state.features)
+        torch.testing.assert_close(played.values[step], values)
+        if step < 4:
+            logs = log_policy(scores, state.is_candidate)
+            chosen = logs[torch.arange(3), played.actions[step]]
+            torch.testing.assert_close(played.log_probabilities[step], chosen)
+
+
+def test_the_value_after_the_last_step_has_no_gradient(skewed: Dataset):
+    """It stands in a target alone, and a target is taken as it is."""
+    env, policy = LabelingEnv(skewed, CONFIG), some_policy()
+    played, _ = collect(env, policy, env.reset(generator(0)), 2, generator(1))
+    bias = policy.critic.last.bias
+    # A bias is added to each of two values of three games; the third value is not asked about it.
+    assert torch.autograd.grad(played.values.sum(), bias)[0].tolist() == pytest.approx([6.0])

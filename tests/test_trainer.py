@@ -132,9 +132,9 @@ def test_without_standardizing_rewards_are_learned_from_as_they_are(tiny: Datase
     seen = []
     losses = a2c.losses
 
-    def noted(policy, propagation, rollout, discount):
+    def noted(rollout, discount):
         seen.append(rollout.rewards)
-        return losses(policy, propagation, rollout, discount)
+        return losses(rollout, discount)
 
     monkeypatch.setattr(a2c, "losses", noted)
     trainer, _ = trained([tiny], config=replace(CONFIG, standardize=False))
@@ -150,10 +150,10 @@ def test_an_update_follows_every_few_steps_and_the_last(tiny: Dataset, monkeypat
     sizes, discounts = [], []
     losses = a2c.losses
 
-    def noted(policy, propagation, rollout, discount):
+    def noted(rollout, discount):
         sizes.append(tuple(rollout.actions.shape))
         discounts.append(discount)
-        return losses(policy, propagation, rollout, discount)
+        return losses(rollout, discount)
 
     monkeypatch.setattr(a2c, "losses", noted)
     trained([tiny], config=replace(CONFIG, episodes=2, discount=0.7))

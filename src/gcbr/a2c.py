@@ -7,8 +7,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from gcbr.engine.matrix import Csr
-from gcbr.policy import Policy, log_policy
 from gcbr.rollout import Rollout
 
 
@@ -37,25 +35,12 @@ def actor_loss(log_probabilities: Tensor, advantages: Tensor) -> Tensor:
     return -(log_probabilities * advantages).mean()
 
 
-def losses(policy: Policy, propagation: Csr, rollout: Rollout, discount: float) -> Losses:
+def losses(rollout: Rollout, discount: float) -> Losses:
     """Both losses over the E x F transitions of a rollout."""
-    # One step at a time: what a pass over the nodes of E games makes stays in the cache.
-    judged = [policy.scores_and_values(propagation, states) for states in rollout.features[:-1]]
-    with torch.no_grad():
-        last_values = policy.scores_and_values(propagation, rollout.features[-1])[1]
-    values = torch.stack([of_step for _, of_step in judged])
-    next_values = torch.cat([values[1:], last_values.unsqueeze(0)])
-    targets = td_target(rollout.rewards, next_values, rollout.done, discount).detach()
+    values = rollout.values[:-1]
+    targets = td_target(rollout.rewards, rollout.values[1:], rollout.done, discount).detach()
     advantages = advantage(targets, values).detach()
-    chosen = torch.stack(
-        [
-            log_policy(scores, is_candidate).gather(1, actions.unsqueeze(1)).squeeze(1)
-            for (scores, _), is_candidate, actions in zip(
-                judged, rollout.is_candidate, rollout.actions, strict=True
-            )
-        ]
-    )
-    return Losses(actor_loss(chosen, advantages), critic_loss(targets, values))
+    return Losses(actor_loss(rollout.log_probabilities, advantages), critic_loss(targets, values))
 
 
 def update(optimizers: tuple[torch.optim.Optimizer, torch.optim.Optimizer], loss: Losses) -> None:

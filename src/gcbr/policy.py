@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from gcbr.engine.matrix import Csr
+
+Judge = Callable[[Tensor], tuple[Tensor, Tensor]]  # states to the actor's scores and the critic's values
 
 
 class Layers(NamedTuple):
@@ -24,8 +27,8 @@ class Layers(NamedTuple):
 class _Encode(torch.autograd.Function):
     """The numbers of the last layer, [outputs, rows], and their gradient by the layers, written out.
 
-    A row is a node in one of the games. Products with a side of one or two are taken with that side leading, which is
-    five times faster, and the ReLUs' gradients written over what they cut.
+    A row is a node in one of the games. A product with a side of one or two is taken with that side leading,
+    which is five times faster, and a ReLU's gradient is written over what it cuts.
     """
 
     @staticmethod
@@ -74,25 +77,11 @@ class GraphEncoder(nn.Module):
         self.last = nn.Linear(width, 1)
 
 
-def encode(
-    encoders: list[GraphEncoder], propagation: Csr, states: Tensor, outer: Csr | None = None
-) -> Tensor:
-    """One number for each node from each of several encoders: [G, nodes, columns] to [encoders, G, nodes].
+def side_by_side(encoders: Sequence[GraphEncoder]) -> Layers:
+    """The layers of several encoders as one's: the first read the same columns, the others each its own.
 
-    Side by side they cost little more than one: a product with sixteen columns is faster than with eight.
-    Where few rows are wanted, `propagation` leads to those of the first layer and `outer` from there on; such
-    rows have no gradient.
+    So they cost little more than one: a product with sixteen columns is faster than with eight.
     """
-    by_node = states.transpose(0, 1).contiguous()  # [nodes, G, columns]
-    # The states need no gradient, so the first propagation goes before the weights: fewer columns.
-    propagated = propagation.matmul(by_node.flatten(1)).view(-1, states.shape[2])
-    layers = _side_by_side(encoders)
-    numbers: Tensor = _Encode.apply(propagated, outer or propagation, *layers)  # type: ignore[no-untyped-call]
-    return numbers.view(len(encoders), -1, states.shape[0]).mT
-
-
-def _side_by_side(encoders: list[GraphEncoder]) -> Layers:
-    """The layers of all as one encoder's: the first read the same columns, the others each its own."""
     first, second, last = zip(*[(e.first, e.second, e.last) for e in encoders], strict=True)
     return Layers(
         first=torch.cat([layer.weight.T for layer in first], dim=1),
@@ -102,6 +91,19 @@ def _side_by_side(encoders: list[GraphEncoder]) -> Layers:
         last=torch.block_diag(*[layer.weight.T for layer in last]),  # type: ignore[no-untyped-call]
         last_bias=torch.cat([layer.bias for layer in last]),
     )
+
+
+def encode(layers: Layers, propagation: Csr, states: Tensor, outer: Csr | None = None) -> Tensor:
+    """The last layer's numbers for every node: [G, nodes, columns] to [outputs, G, nodes].
+
+    Where few rows are wanted, `propagation` leads to those of the first layer and `outer` from there on; such
+    rows have no gradient.
+    """
+    by_node = states.transpose(0, 1).contiguous()  # [nodes, G, columns]
+    # The states need no gradient, so the first propagation goes before the weights: fewer columns.
+    propagated = propagation.matmul(by_node.flatten(1)).view(-1, states.shape[2])
+    numbers: Tensor = _Encode.apply(propagated, outer or propagation, *layers)  # type: ignore[no-untyped-call]
+    return numbers.view(len(numbers), -1, states.shape[0]).mT
 
 
 class Policy(nn.Module):
@@ -114,15 +116,24 @@ class Policy(nn.Module):
 
     def scores(self, propagation: Csr, states: Tensor, outer: Csr | None = None) -> Tensor:
         """The actor's score of every node: [G, nodes, columns] to [G, nodes]; see `encode` for `outer`."""
-        return encode([self.actor], propagation, states, outer)[0]
+        return encode(side_by_side([self.actor]), propagation, states, outer)[0]
 
     def scores_and_values(self, propagation: Csr, states: Tensor) -> tuple[Tensor, Tensor]:
         """The actor's scores, [G, nodes], and the critic's values, [G], in one pass.
 
-        The value is the mean over the nodes through a linear layer, and so the mean of what it makes of each.
+        The value is the mean over the nodes through a linear layer, so the mean of what that makes of each.
         """
-        scores, worths = encode([self.actor, self.critic], propagation, states)
-        return scores, worths.mean(-1)
+        return self.judge(propagation)(states)
+
+    def judge(self, propagation: Csr) -> Judge:
+        """`scores_and_values` on this graph while the weights stay as they are, put side by side once."""
+        layers = side_by_side([self.actor, self.critic])
+
+        def scores_and_values(states: Tensor) -> tuple[Tensor, Tensor]:
+            scores, worths = encode(layers, propagation, states)
+            return scores, worths.mean(-1)
+
+        return scores_and_values
 
 
 def log_policy(scores: Tensor, is_candidate: Tensor) -> Tensor:

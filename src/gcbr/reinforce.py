@@ -6,10 +6,9 @@ import torch
 from torch import Tensor
 
 from gcbr.engine.matrix import Csr
+from gcbr.environment import State
 from gcbr.policy import Policy, log_policy
 from gcbr.rollout import Rollout
-
-_AT_ONCE = 7  # steps whose scores are held at the same time
 
 
 def returns(rewards: Tensor, discount: float) -> Tensor:
@@ -23,27 +22,23 @@ def returns(rewards: Tensor, discount: float) -> Tensor:
     return worth
 
 
-def loss(policy: Policy, propagation: Csr, rollout: Rollout) -> Tensor:
-    """-log pi(a|s) times what the step was worth, which `rollout.rewards` holds, over all steps and games."""
-    scores = policy.scores(propagation, rollout.features[: len(rollout.actions)].flatten(0, 1))
-    logs = log_policy(scores, rollout.is_candidate.flatten(0, 1))
-    chosen = logs.gather(1, rollout.actions.reshape(-1, 1)).view_as(rollout.rewards)
-    return -(chosen * rollout.rewards).sum()
+def loss(policy: Policy, propagation: Csr, state: State, actions: Tensor, worth: Tensor) -> Tensor:
+    """-log pi(a|s) times what the step was worth, over all games; `actions` and `worth` are [E]."""
+    logs = log_policy(policy.scores(propagation, state.features), state.is_candidate)
+    return -(logs.gather(1, actions.unsqueeze(1)).squeeze(1) * worth).sum()
 
 
 def update(policy: Policy, optimizer: torch.optim.Optimizer, propagation: Csr, rollout: Rollout) -> Tensor:
-    """One step by the mean over all steps and games; returns the loss before it."""
+    """One step by the mean over all steps and games; `rollout.rewards` hold what each was worth.
+
+    Returns the loss before it.
+    """
     optimizer.zero_grad()
     total = torch.zeros(())
-    for part in _parts(rollout):
-        mean = loss(policy, propagation, part) / rollout.rewards.numel()
+    # Step by step: their gradients add up, and what one of them needs stays in the cache.
+    for step in zip(rollout.states[:-1], rollout.actions, rollout.rewards, strict=True):
+        mean = loss(policy, propagation, *step) / rollout.rewards.numel()
         mean.backward()  # type: ignore[no-untyped-call]
         total += mean.detach()
     optimizer.step()
     return total
-
-
-def _parts(rollout: Rollout) -> list[Rollout]:
-    """A whole game a few steps at a time: their gradients add up."""
-    ends = range(0, len(rollout.actions), _AT_ONCE)
-    return [Rollout(*[tensor[start : start + _AT_ONCE] for tensor in rollout]) for start in ends]

@@ -8,37 +8,54 @@ import torch
 from torch import Tensor
 
 from gcbr.environment import LabelingEnv, State
-from gcbr.policy import Policy, log_policy
+from gcbr.policy import Judge, Policy, log_policy
+
+
+class Choice(NamedTuple):
+    """What the policy did in one state of E games, and made of it; each is [E]."""
+
+    action: Tensor  # node ids
+    log_probability: Tensor  # of that action
+    value: Tensor
+    entropy: Tensor  # of the policy, in nats
 
 
 class Rollout(NamedTuple):
-    """F steps of E episodes, and the state after them."""
+    """F steps of E games, and the state after them.
 
-    features: Tensor  # [F + 1, E, nodes, columns], each step's nodes leading in memory
-    is_candidate: Tensor  # [F, E, nodes]
+    The weights that acted are those that learn from it, so what they said is kept, with its gradient.
+    """
+
+    states: list[State]  # F + 1
     actions: Tensor  # [F, E] node ids
+    log_probabilities: Tensor  # [F, E]
+    values: Tensor  # [F + 1, E], the last without gradient
     rewards: Tensor  # [F, E]
     done: Tensor  # [F] bool: whether the budget was spent by this step
-    entropy: Tensor  # [F, E] of the policy when it acted, in nats
+    entropy: Tensor  # [F, E]
 
 
 def collect(
     env: LabelingEnv, policy: Policy, state: State, steps: int, rng: torch.Generator
 ) -> tuple[Rollout, State]:
     """Sample `steps` actions from the policy, starting at `state`."""
-    states, actions, rewards, done, entropies = [state], [], [], [], []
+    judge = policy.judge(env.propagation)
+    states, choices, rewards, done = [state], [], [], []
     for _ in range(steps):
-        action, entropy = act(env, policy, states[-1], rng)
-        step = env.step(action)
+        choice = act(judge, states[-1], rng)
+        step = env.step(choice.action)
         states.append(step.state)
-        actions.append(action)
+        choices.append(choice)
         rewards.append(step.reward)
         done.append(step.done)
-        entropies.append(entropy)
+    with torch.no_grad():
+        _, last_value = judge(states[-1].features)
+    actions, log_probabilities, values, entropies = zip(*choices, strict=True)
     rollout = Rollout(
-        torch.stack([s.features.transpose(0, 1) for s in states]).transpose(1, 2),
-        torch.stack([s.is_candidate for s in states[:-1]]),
+        states,
         torch.stack(actions),
+        torch.stack(log_probabilities),
+        torch.stack([*values, last_value]),
         torch.stack(rewards),
         torch.tensor(done),
         torch.stack(entropies),
@@ -46,13 +63,14 @@ def collect(
     return rollout, states[-1]
 
 
-@torch.no_grad()
-def act(env: LabelingEnv, policy: Policy, state: State, rng: torch.Generator) -> tuple[Tensor, Tensor]:
-    """One node for each episode, drawn from the policy, and the policy's entropy."""
-    logs = log_policy(policy.scores(env.propagation, state.features), state.is_candidate)
-    probabilities = logs.exp()
-    entropy = -(probabilities * logs.nan_to_num(neginf=0.0)).sum(-1)
-    return draw(probabilities, rng), entropy
+def act(judge: Judge, state: State, rng: torch.Generator) -> Choice:
+    """One node for each game, drawn from the policy."""
+    scores, value = judge(state.features)
+    logs = log_policy(scores, state.is_candidate)
+    probabilities = logs.detach().exp()
+    entropy = -(probabilities * logs.detach().nan_to_num(neginf=0.0)).sum(-1)
+    action = draw(probabilities, rng)
+    return Choice(action, logs.gather(1, action.unsqueeze(1)).squeeze(1), value, entropy)
 
 
 def draw(probabilities: Tensor, rng: torch.Generator) -> Tensor:

@@ -67,8 +67,8 @@ class Trainer:
         with seeding.seeded(seeding.generator(config.seed, _WEIGHTS)):
             self.policy = Policy(len(env.columns), config.width)
         self._optimizers = (
-            torch.optim.Adam(self.policy.actor.parameters(), lr=config.actor_rate),
-            torch.optim.Adam(self.policy.critic.parameters(), lr=config.critic_rate),
+            torch.optim.Adam(self.policy.actor.parameters(), lr=config.actor_rate, fused=True),
+            torch.optim.Adam(self.policy.critic.parameters(), lr=config.critic_rate, fused=True),
         )
         self._scale = RewardScale(env.budget, config.standardize_rate)
         self.episode = 0
@@ -92,7 +92,8 @@ class Trainer:
         span = self.config.update_every if is_a2c else self.env.budget
         for first in range(0, self.env.budget, span):
             steps = min(span, self.env.budget - first)
-            rollout, state = collect(env, self.policy, state, steps, rng)
+            with torch.set_grad_enabled(is_a2c):  # of a whole game, too much to keep
+                rollout, state = collect(env, self.policy, state, steps, rng)
             reward += float(rollout.rewards.sum(0).mean())
             entropy += float(rollout.entropy.mean()) * steps / self.env.budget
             learn = self._learn_by_a2c if is_a2c else self._learn_by_reinforce
@@ -108,7 +109,7 @@ class Trainer:
 
     def _learn_by_a2c(self, env: LabelingEnv, rollout: Rollout, first_step: int) -> Tensor:
         rollout = self._standardized(rollout, first_step)
-        loss = a2c.losses(self.policy, env.propagation, rollout, self.config.discount)
+        loss = a2c.losses(rollout, self.config.discount)
         a2c.update(self._optimizers, loss)
         return torch.stack(loss).detach()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gcbr.cli import console, progress
+from gcbr.cli.options import AsJson, DataFolder
 
 if TYPE_CHECKING:
     from gcbr.benchmark.agenda import Agenda, Size
@@ -69,11 +70,8 @@ def bench(
     report_only: Annotated[
         bool, typer.Option("--report-only", help="Write the report of what is recorded; run nothing.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,
-    data: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of raw datasets. \\[default: GCBR_DATA, or a cache]"),
-    ] = None,
+    json: AsJson = False,
+    data: DataFolder = None,
 ) -> None:
     """Compare strategies over datasets, budgets and seeds; stops and continues at any time."""
     from gcbr.benchmark.agenda import check_plan

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gcbr.cli import console
-from gcbr.cli.graphs import DataFolder, GraphName, LabelColumn, LabelFiles, NoLabels, open_to_label
+from gcbr.cli.graphs import GraphName, LabelColumn, LabelFiles, NoLabels, open_to_label
+from gcbr.cli.options import AsJson, DataFolder
 from gcbr.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def classify(
     data: DataFolder = None,
     label_column: LabelColumn = None,
     no_labels: NoLabels = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Train on the labels given, classify every node, and estimate how good that is."""
     import torch

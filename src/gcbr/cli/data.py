@@ -9,11 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gcbr.cli import console, progress
-from gcbr.cli.graphs import DataFolder as DataFolder
-from gcbr.cli.graphs import LabelColumn as LabelColumn
-from gcbr.cli.graphs import NoLabels as NoLabels
-from gcbr.cli.graphs import is_file as is_file
-from gcbr.cli.graphs import load_named, wanted_labels
+from gcbr.cli.graphs import LabelColumn, NoLabels, is_file, load_named, wanted_labels
+from gcbr.cli.options import AsJson, DataFolder
 
 if TYPE_CHECKING:
     from gcbr.datasets import DatasetEntry
@@ -24,8 +21,6 @@ app = typer.Typer(
     help="List, describe and download the datasets known by name; describe and convert graphs in files.",
     rich_markup_mode="rich",
 )
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
 
 
 @app.command("list", epilog="Example: [bold]gcbr data list[/bold]")

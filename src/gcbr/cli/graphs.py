@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 GraphName = Annotated[
     str, typer.Argument(help="A file or folder, or the name of a dataset, see [bold]gcbr data list[/bold].")
 ]
-DataFolder = Annotated[
-    Path | None,
-    typer.Option("--data", metavar="DIR", help="Folder of raw datasets. \\[default: GCBR_DATA, or a cache]"),
-]
 LabelColumn = Annotated[
     str | None,
     typer.Option(

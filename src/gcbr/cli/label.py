@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gcbr.cli import console
-from gcbr.cli.graphs import DataFolder, GraphName, LabelColumn, LabelFiles, NoLabels
+from gcbr.cli.graphs import GraphName, LabelColumn, LabelFiles, NoLabels
+from gcbr.cli.options import DataFolder, StrategyName
 
 if TYPE_CHECKING:
     from gcbr.formats import GraphFile
@@ -33,13 +34,7 @@ def label(
     candidates: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A table of the nodes that may be asked (node).")
     ] = None,
-    strategy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="How nodes are chosen, see [bold]gcbr strategies[/bold]. \\[default: gcbr++]",
-        ),
-    ] = None,
+    strategy: StrategyName = None,
     budget: Annotated[
         int | None,
         typer.Option(

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from gcbr.cli import console
+from gcbr.cli.options import AsJson
 
 EXAMPLE = "Example: [bold]gcbr policies --json[/bold]"
 
 
 def policies(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")] = False,
+    json: AsJson = False,
 ) -> None:
     """List the policies that ship with the package, and what they were trained on."""
     from gcbr.checkpoints import fingerprint, load_policy

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gcbr.cli import console, progress
-from gcbr.cli.graphs import DataFolder, LabelColumn, is_file, load_named
+from gcbr.cli.graphs import LabelColumn, is_file, load_named
+from gcbr.cli.options import AsJson, DataFolder, StrategyName
 
 if TYPE_CHECKING:
     from gcbr.graph import Dataset
@@ -26,13 +27,7 @@ def run(
             help="Name of a dataset, see [bold]gcbr data list[/bold], or a file or folder with labels."
         ),
     ] = "digits",
-    strategy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="How nodes are chosen, see [bold]gcbr strategies[/bold]. \\[default: gcbr++]",
-        ),
-    ] = None,
+    strategy: StrategyName = None,
     budget: Annotated[
         int | None,
         typer.Option(
@@ -60,7 +55,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write report.html, labels.csv and result.json there.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,
+    json: AsJson = False,
     threads: Annotated[
         int, typer.Option(min=1, metavar="N", help="Threads; one is fastest on graphs of usual size.")
     ] = 1,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from typing import Annotated, NamedTuple
-
-import typer
+from typing import NamedTuple
 
 from gcbr.cli import console
+from gcbr.cli.options import AsJson
 
 EXAMPLE = "Example: [bold]gcbr strategies --json[/bold]"
 
@@ -21,7 +20,7 @@ class Line(NamedTuple):
 
 
 def strategies(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")] = False,
+    json: AsJson = False,
 ) -> None:
     """List every strategy, its paper, and whether it needs a trained policy."""
     lines = list(_lines())

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gcbr.cli import console
-from gcbr.cli.graphs import DataFolder, GraphName, LabelColumn, LabelFiles, NoLabels, open_to_label
+from gcbr.cli.graphs import GraphName, LabelColumn, LabelFiles, NoLabels, open_to_label
+from gcbr.cli.options import AsJson, DataFolder, StrategyName
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,12 +40,7 @@ def suggest(
     candidates: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Table whose column node names those to choose from.")
     ] = None,
-    strategy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="How nodes are chosen, see [bold]gcbr strategies[/bold]. \\[default: gcbr++]"
-        ),
-    ] = None,
+    strategy: StrategyName = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="The same seed suggests the same nodes.")] = 0,
     interactive: Annotated[
         bool,
@@ -60,7 +56,7 @@ def suggest(
     data: DataFolder = None,
     label_column: LabelColumn = None,
     no_labels: NoLabels = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")] = False,
+    json: AsJson = False,
 ) -> None:
     """Suggest the next nodes to label, each with its predicted classes and what speaks for it."""
     import torch

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gcbr.cli import console, progress
+from gcbr.cli.options import AsJson, DataFolder
 
 if TYPE_CHECKING:
     from gcbr.checkpoints import PolicyCard
@@ -85,14 +86,11 @@ def train(
     checkpoint_seconds: Annotated[
         float, typer.Option(min=0, metavar="S", help="Time between two checkpoints.")
     ] = 30.0,
-    data: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of raw datasets. \\[default: GCBR_DATA, or a cache]"),
-    ] = None,
+    data: DataFolder = None,
     tensorboard: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Log for TensorBoard as well.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a line.")] = False,
+    json: AsJson = False,
     threads: Annotated[int, typer.Option(min=1, metavar="N", help="Threads; one is fastest.")] = 1,
 ) -> None:
     """Train a policy; a run that was stopped, or killed, goes on where it stood."""

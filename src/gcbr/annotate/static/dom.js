@@ -34,7 +34,7 @@ export function showAttributes(parent, attributes) {
   }
   if (!attributes.length) list.append(element("p", { class: "hollow" }, "Nothing but its neighbors is known of this node."));
   fill(parent, list);
-  parent.scrollTop = 0;
+  requestAnimationFrame(() => (parent.scrollTop = 0)); // at once it would lay the page out twice
 }
 
 function grid(attribute) {

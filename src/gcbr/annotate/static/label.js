@@ -159,7 +159,7 @@ function show(next) {
   const before = turn?.node?.node;
   turn = next;
   colors.learn(turn.state.classes.map((cls) => cls.name));
-  desk.dataset.state = turn.status;
+  if (desk.dataset.state !== turn.status) desk.dataset.state = turn.status; // each change restyles the page
   if (turn.status === "ready") showNode(before !== turn.node.node);
   else if (turn.status === "finished") showFinished();
   else if (turn.reading) {
