@@ -114,5 +114,5 @@ def distance_to_nearest(criteria: Tensor, labeled: Tensor) -> Tensor:
 
 def _nearest(criteria: Tensor, anchors: Tensor) -> Tensor:
     """|a - b|^2 = |a|^2 + |b|^2 - 2 ab, least over the anchors: one thin product, no table of differences."""
-    squared = torch.matmul(anchors, criteria.mT).mul_(-2).add_(anchors.square().sum(-1, keepdim=True))
+    squared = torch.matmul(anchors * -2, criteria.mT).add_(anchors.square().sum(-1, keepdim=True))
     return (squared.amin(-2) + criteria.square().sum(-1)).clamp(min=0).sqrt()

@@ -146,7 +146,7 @@ def state_columns(situation: Situation, columns: Sequence[str]) -> Tensor:
     """The named columns side by side, [E, nodes, columns]."""
     built = {name: column(situation) for name, column in (CRITERIA | _OTHERS).items() if name in columns}
     if SIMILARITY in columns:
-        criteria = torch.stack([built[name] for name in CRITERIA if name in built], dim=-1)
-        built[SIMILARITY] = scores.distance_to_nearest(criteria, situation.labeled)
+        criteria = torch.stack([built[name] for name in CRITERIA if name in built], dim=-2)
+        built[SIMILARITY] = scores.distance_to_nearest(criteria.mT, situation.labeled)
     # Nodes lead in memory, as every propagation wants them.
     return torch.stack([built[name].T for name in columns], dim=-1).transpose(0, 1)
