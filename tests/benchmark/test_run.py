@@ -174,7 +174,13 @@ def start(plan: Path, folder: Path, stderr: int | None = None) -> subprocess.Pop
         stdout=subprocess.DEVNULL,
         stderr=stderr,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
+        preexec_fn=hear_interrupts,
     )
+
+
+def hear_interrupts() -> None:
+    """A shell that starts the tests in the background has them, and all they start, ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for_lines(folder: Path, number: int, *processes: subprocess.Popen[bytes]) -> None:

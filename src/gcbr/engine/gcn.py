@@ -164,6 +164,7 @@ class BatchedGCN:
         self._rng = rng
         self._device = propagation.values.device
         self._prediction: Prediction | None = None  # valid until the next step
+        self._hidden: list[Tensor] = []  # each network's hidden layer in that prediction
         self._labeled: Tensor | None = None  # what `_field` was made for
         self._field: ReceptiveField | None = None
         self._field_is_kept = False  # whether it serves as well when used again
@@ -206,7 +207,7 @@ class BatchedGCN:
         """The loss, the gradient by each network's W1 as it is asked for, and those by b1, W2 and b2."""
         field = self._field_behind(nodes)
         x = self._training_features(field)
-        hidden = self._training_layer(field, x)  # [E, R, H]
+        hidden = self._training_layer(field, x)
         rows = torch.split(field.active, field.per_network)
         active = torch.cat([layer[which] for layer, which in zip(hidden, rows, strict=True)])  # [P, H]
         # What passes through ReLU and dropout, forward and back, as a factor.
@@ -251,19 +252,19 @@ class BatchedGCN:
         return torch.softmax(logits, dim=0).permute(1, 2, 0)
 
     def _predict(self) -> Prediction:
-        num_nodes = self._propagation.shape[0]
-        hidden = torch.empty(self.episodes, num_nodes, self.config.hidden, device=self._device)
-        scores = torch.empty(self.episodes, self.num_classes, num_nodes, device=self._device)
-        for network, rows in enumerate(hidden):
-            self._first_layer(network, self._propagation, self._x, out=rows)
+        scores = torch.empty(self.episodes, self.num_classes, self._propagation.shape[0], device=self._device)
+        hidden = []
+        for network, w2 in enumerate(self.w2):
+            rows = self._first_layer(network, self._propagation, self._x)
             # Few classes make a thin product: taken transposed it is five times faster.
-            torch.mm(self.w2[network].T, rows.T, out=scores[network])
-        return Prediction(self._probabilities(self._propagation, scores), hidden)
+            torch.mm(w2.T, rows.T, out=scores[network])
+            hidden.append(rows)
+        self._hidden = hidden
+        return Prediction(self._probabilities(self._propagation, scores), lambda: torch.stack(hidden))
 
-    def _first_layer(self, network: int, propagation: Csr, x: Matrix, out: Tensor) -> None:
-        """relu(A_hat X W1 + b1) of one network, [rows, H]."""
-        product = propagation.matmul(x.matmul(self.w1[network]))
-        torch.add(product, self.b1[network], out=out).relu_()
+    def _first_layer(self, network: int, propagation: Csr, x: Matrix) -> Tensor:
+        """relu(A_hat X W1 + b1) of one network, [rows, H]; in place, while the product is in the cache."""
+        return propagation.matmul(x.matmul(self.w1[network])).add_(self.b1[network]).relu_()
 
     def _first_gradients(
         self, field: ReceptiveField, x: Matrix, rows: Sequence[Tensor], d_rows: Sequence[Tensor]
@@ -280,16 +281,13 @@ class BatchedGCN:
         rate = self.config.feature_dropout
         return field.x.with_dropout(rate, self._rng) if rate > 0 else field.x
 
-    def _training_layer(self, field: ReceptiveField, x: Matrix) -> Tensor:
-        """The hidden rows that a step needs: [E, R, H]."""
+    def _training_layer(self, field: ReceptiveField, x: Matrix) -> list[Tensor]:
+        """The hidden rows that a step needs, [R, H] of each network."""
         # Not for some of the rows: cut out of a larger dense product they can differ in the last bit from
         # the product of just those rows, and learning would depend on who had asked for a prediction.
         if self._prediction is not None and field.nodes is None and x is field.x:
-            return self._prediction.embeddings
-        layer = torch.empty(self.episodes, field.inner.shape[0], self.config.hidden, device=self._device)
-        for network, rows in enumerate(layer):
-            self._first_layer(network, field.inner, x, out=rows)
-        return layer
+            return self._hidden
+        return [self._first_layer(network, field.inner, x) for network in range(self.episodes)]
 
     def _field_behind(self, nodes: Tensor) -> ReceptiveField:
         """The field of these labels: a whole one made for one use is made once more when they return."""
