@@ -213,7 +213,7 @@ def test_two_people_at_once_settle_a_dispute(papers: Any, tmp_path: Path, serve:
         bob.click("#disputes >> text=Bob")
         bob.wait_for_selector("#toast:has-text('Corrected')")
         assert list(project.labels().values()) == [papers.classes[1]]
-        assert bob.is_hidden("#disputes")
+        bob.wait_for_selector("#disputes", state="hidden")
 
 
 def test_the_end_is_shown_and_can_be_put_off(papers: Any, tmp_path: Path, serve: Any, new_page: Any) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -30,6 +31,8 @@ def work_off(work: Callable[[Job], Result], jobs: Iterable[Job], workers: int) -
         _compute_alone()
         yield from map(work, jobs)
         return
+    # Whoever stops early knows that he did.
+    warnings.filterwarnings("ignore", message=".*adjusting the input task iterator", category=UserWarning)
     try:
         with parallel_config(backend="loky", inner_max_num_threads=1):
             parallel = Parallel(n_jobs=workers, return_as="generator_unordered", pre_dispatch=workers)
