@@ -2,8 +2,8 @@
 
 All classes have the same share of the labels. Among those that are below it and that some candidate is
 predicted in, the one with the fewest labels is the furthest behind; X chooses among the candidates predicted
-there, or among all if there is no such class. In a batch, the nodes chosen before count by their
-probabilities.
+there, or among all if there is no such class. In a batch, a node chosen before counts in its likeliest
+class.
 
 A class that nobody is predicted in is passed over: waiting for it would leave the others to chance.
 """

@@ -107,7 +107,7 @@ def learned(policy: Policy, columns: Sequence[str], actions: ActionSpace | None 
 
 
 def situation(facts: GraphFacts, view: View, nodes: Tensor | None = None) -> Situation:
-    """What the policy is shown: a pending node counts as labeled with its predicted distribution.
+    """What the policy is shown: a pending node counts as labeled with its likeliest class.
 
     `nodes`, if only some are wanted, are in ascending order, the labeled ones among them.
     """
