@@ -30,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("policies", type=Path, nargs="+")
     parser.add_argument("--data", type=Path, default=None)
-    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=12)
     parser.add_argument("--records", type=Path, default=Path("benchmarks/policies/scores.jsonl"))
     options = parser.parse_args()
     torch.set_num_threads(1)
