@@ -3,8 +3,8 @@
     python -m benchmarks.choices --data DIR --centrality log1p --episodes 500
 
 trains one policy on Cora with a choice changed and prints how it does, unchanged, on graphs that no
-published figure is reported for: Cora itself at 20 labels a class and, with `--synthetic`, graphs whose
-features are scaled as the paper scales those of its target graphs. Each score is appended to a file of JSON
+published figure is reported for: Cora itself at 20 labels a class and, with `--unseen`, Photo and synthetic
+graphs, whose features are scaled under the rule `paper` as the paper scales those of its target graphs. Each score is appended to a file of JSON
 lines.
 """
 
@@ -24,7 +24,7 @@ from torch import Tensor
 from benchmarks.choose_policy import FIRST_SEED
 from gcbr import scores
 from gcbr.datasets import load_dataset
-from gcbr.datasets.features import centered_shares
+from gcbr.datasets.features import centered_shares, rows_of_norm
 from gcbr.engine.memory import keep_freed_memory
 from gcbr.environment import EnvConfig
 from gcbr.graph import Dataset
@@ -36,6 +36,7 @@ from gcbr.trainer import TrainConfig, Trainer
 from gcbr.training import env_config
 
 CENTRALITY: dict[str, Callable[[Tensor], Tensor]] = {
+    "raw": lambda ranks: ranks,
     "rank": scores.percentile,
     "max": lambda ranks: ranks / ranks.max(),
     "mean": lambda ranks: ranks * len(ranks),
@@ -62,15 +63,15 @@ def scale_centrality(name: str) -> None:
     GraphFacts.centrality = replacement  # type: ignore[assignment, method-assign]
 
 
-def synthetic_graphs(features: str) -> dict[str, Dataset]:
+def unseen_graphs(features: str, data: Path | None) -> dict[str, Dataset]:
     """Under the rule `paper` with rows summing to 1, centered."""
-    graphs = {}
+    graphs = {"photo": load_dataset("photo", data_dir=data, features="default")}
     for name, options in SYNTHETIC.items():
-        dataset = load_dataset(f"synthetic:{options}", features="default")
-        if features == "paper":
+        graphs[name] = load_dataset(f"synthetic:{options}", features="default")
+    if features == "paper":
+        for name, dataset in graphs.items():
             x = centered_shares(dataset.graph.x)
-            dataset = replace(dataset, graph=replace(dataset.graph, x=x, feature_rule="paper"))
-        graphs[name] = dataset
+            graphs[name] = replace(dataset, graph=replace(dataset.graph, x=x, feature_rule="paper"))
     return graphs
 
 
@@ -102,15 +103,16 @@ def main() -> None:
     parser.add_argument(
         "--terminal", type=int, default=0, help="epochs of training on before the last reward"
     )
-    parser.add_argument("--synthetic", action="store_true", help="score on synthetic graphs as well")
+    parser.add_argument("--unseen", action="store_true", help="score on Photo and synthetic graphs as well")
+    parser.add_argument("--source-norm", type=float, help="train with rows of Cora of this Euclidean norm")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(1)
     keep_freed_memory()
     scale_centrality(options.centrality)
     graphs = {"cora": load_dataset("cora", data_dir=options.data, features=options.features)}
-    if options.synthetic:
-        graphs |= synthetic_graphs(options.features)
+    if options.unseen:
+        graphs |= unseen_graphs(options.features, options.data)
     env = replace(env_config(options.method, EnvConfig()), final_epochs=options.terminal)
     config = TrainConfig(
         episodes=options.episodes,
@@ -135,7 +137,11 @@ def main() -> None:
                 flush=True,
             )
 
-    Trainer([graphs["cora"]], env, config).train(played)
+    source = graphs["cora"]
+    if options.source_norm is not None:
+        x = rows_of_norm(source.graph.x, options.source_norm)
+        source = replace(source, graph=replace(source.graph, x=x))
+    Trainer([source], env, config).train(played)
 
 
 if __name__ == "__main__":

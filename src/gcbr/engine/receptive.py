@@ -18,6 +18,10 @@ from gcbr.engine.matrix import Csr, Matrix, identity
 _WORTH_BUILDING_ONCE = 0.2
 _WORTH_KEEPING = 0.7
 
+# Nodes share neighbors: as many as this times fewer are reached than edges lead there. Where even so too many
+# would be, they are not gathered to be counted.
+_SHARED = 3
+
 
 class ReceptiveField(NamedTuple):
     """The rows of both layers behind E x L labeled nodes, and the matrices that lead there."""
@@ -37,10 +41,11 @@ def receptive_field(propagation: Csr, x: Matrix, labeled: Tensor, *, used_again:
     outer, node, sizes = _second_layer(propagation, labeled)
     nodes = marked(node, num_nodes)
     worth = _WORTH_KEEPING if used_again else _WORTH_BUILDING_ONCE
-    if len(nodes) < worth * num_nodes:
+    few = worth * num_nodes
+    if len(nodes) < few and propagation.row_lengths[nodes].sum() < _SHARED * few:
         hidden = propagation.rows(nodes)
         sources = marked(hidden.indices, num_nodes)
-        if len(sources) < worth * num_nodes:
+        if len(sources) < few:
             inner = hidden.columns(sources)
             active = torch.searchsorted(nodes, node)
             return ReceptiveField(outer, active, sizes, nodes, inner, inner.transposed, x.rows(sources))
