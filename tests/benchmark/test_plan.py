@@ -101,7 +101,8 @@ def test_the_grids_of_trained_policies(name: str):
     assert plan.varied == setting
     trainings = [plan.trained[strategy] for strategy in plan.strategies]
     assert trainings == [
-        Training.model_validate({"method": method, setting: value, "episodes": 1000}) for value in values
+        Training.model_validate({"method": method, setting: value, "episodes": 1000, "seed": 3})
+        for value in values
     ]
 
 
@@ -111,4 +112,4 @@ def test_points_that_figures_have_in_common_are_trained_once():
         read_plan("fig4").trained["alpha=0.5"],
         read_plan("fig6").trained["budget=35"],
     ]
-    assert {training.name for training in shared} == {"gcbr(episodes=1000)"}
+    assert {training.name for training in shared} == {"gcbr(episodes=1000,seed=3)"}
