@@ -4,8 +4,8 @@
 
 trains one policy on Cora with a choice changed and prints how it does, unchanged, on graphs that no
 published figure is reported for: Cora itself at 20 labels a class and, with `--unseen`, Photo and synthetic
-graphs, whose features are scaled under the rule `paper` as the paper scales those of its target graphs. Each score is appended to a file of JSON
-lines.
+graphs, whose features are scaled under the rule `paper` as the paper scales those of its target graphs. Each
+score is appended to a file of JSON lines.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 import torch
 
-from gcbr.engine.matrix import Csr, Dense
+from gcbr.engine.matrix import Centered, Csr, Dense
 from gcbr.errors import InputError
 from gcbr.graph import Dataset, Graph, Labels, Split
 
@@ -58,6 +58,20 @@ def test_a_dataset_knows_its_classes_even_those_without_a_node():
     graph = Graph("square", square_with_a_diagonal(), Dense(torch.zeros(5, 3)))
     dataset = Dataset(graph, torch.tensor([0, 0, 1, 1, 0]), ("a", "b", "c"), test=torch.tensor([4]))
     assert dataset.num_classes == 3
+
+
+def test_a_dataset_is_moved_whole():
+    x = Centered(square_with_a_diagonal(), torch.zeros(5))
+    graph = Graph("square", square_with_a_diagonal(), x, node_names=tuple("abcde"))
+    y = torch.tensor([0, 0, 1, 1, 0])
+    dataset = Dataset(graph, y, ("a", "b"), test=y[3:], public_train=y[:2]).to("meta")
+    moved = dataset.graph
+    matrices = (moved.adjacency, moved.x.base)
+    parts = [part for matrix in matrices for part in (matrix.indptr, matrix.indices, matrix.values)]
+    parts += [moved.x.center, dataset.y, dataset.test, dataset.public_train]
+    assert {part.device.type for part in parts} == {moved.device.type} == {"meta"}
+    assert (moved.num_nodes, moved.num_edges, moved.name_of(2)) == (5, 5, "c")
+    assert graph.device.type == "cpu"
 
 
 def test_labels_are_added_to_a_copy():

@@ -49,13 +49,13 @@ def test_each_row_is_drawn_from_its_own_probabilities():
     ids=["the smallest number drawn", "the largest"],
 )
 def test_the_ends_of_the_range_fall_on_entries_that_can_be_drawn(monkeypatch, point, expected):
-    monkeypatch.setattr(rollout.torch, "rand", lambda *size, generator: torch.full(size, point))
+    monkeypatch.setattr(rollout.torch, "rand", lambda *size, generator, device: torch.full(size, point))
     probabilities = torch.tensor([[0, 0.5, 0, 0.5, 0], [0.1, 0.2, 0.3, 0.2, 0.2], [0, 0, 1.0, 0, 0]])
     assert draw(probabilities, generator(0)).tolist() == expected
 
 
 def test_the_largest_number_drawn_stays_inside_rows_that_add_up_to_1_only_nearly(monkeypatch):
-    monkeypatch.setattr(rollout.torch, "rand", lambda *size, generator: torch.full(size, 1 - 2**-24))
+    monkeypatch.setattr(rollout.torch, "rand", lambda *size, generator, device: torch.full(size, 1 - 2**-24))
     probabilities = torch.randn(500, 301, generator=generator(0)).softmax(-1)
     probabilities[:, -1] = 0
     assert draw(probabilities, generator(0)).max() <= 299

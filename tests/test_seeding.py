@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from gcbr.errors import InputError
-from gcbr.seeding import clone_generator, generator, seeded
+from gcbr.seeding import clone_generator, generator, integer, seeded
 
 
 def draw(rng: torch.Generator) -> list[float]:
@@ -14,6 +14,14 @@ def draw(rng: torch.Generator) -> list[float]:
 
 def test_the_same_address_draws_the_same():
     assert draw(generator(3, 1, 4)) == draw(generator(3, 1, 4))
+
+
+def test_a_number_drawn_is_any_below_the_bound():
+    rng = generator(0)
+    drawn = [integer(3, rng) for _ in range(60)]
+    assert set(drawn) == {0, 1, 2}
+    assert integer(1, rng) == 0
+    assert [integer(2**62, generator(4)) for _ in range(2)] == [integer(2**62, generator(4))] * 2
 
 
 def test_every_address_draws_its_own():

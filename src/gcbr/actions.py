@@ -52,11 +52,11 @@ def representatives(adjacency: Csr) -> Tensor:
     """
     num_nodes = adjacency.shape[0]
     order = torch.argsort(adjacency.row_lengths, stable=True, descending=True)
-    rank = torch.empty(num_nodes, dtype=torch.long)
-    rank[order] = torch.arange(num_nodes, 0, -1)  # unique, the highest goes first
+    rank = torch.empty_like(order)
+    rank[order] = torch.arange(num_nodes, 0, -1, device=order.device)  # unique, the highest goes first
     rows, columns = adjacency.row_of_entry, adjacency.indices.long()
-    stays = torch.zeros(num_nodes, dtype=torch.bool)
-    is_open = torch.ones(num_nodes, dtype=torch.bool)
+    stays = torch.zeros_like(order, dtype=torch.bool)
+    is_open = torch.ones_like(order, dtype=torch.bool)
     while is_open.any():
         around = _most_around((rank * is_open)[columns], rows, num_nodes)
         is_first = is_open & (rank > around)
@@ -67,7 +67,7 @@ def representatives(adjacency: Csr) -> Tensor:
 
 def _most_around(values: Tensor, rows: Tensor, num_nodes: int) -> Tensor:
     """The largest value among each node's neighbors, 0 without any."""
-    return torch.zeros(num_nodes, dtype=values.dtype).scatter_reduce_(0, rows, values, "amax")
+    return values.new_zeros(num_nodes).scatter_reduce_(0, rows, values, "amax")
 
 
 def _unless_empty(narrowed: Tensor, otherwise: Tensor) -> Tensor:

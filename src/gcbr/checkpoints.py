@@ -76,7 +76,7 @@ def _card(
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> None:
-    stored = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+    stored = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(header)
     digests = {"sha256": _digest(stored), "header_sha256": _header_digest(text, stored)}
     write_atomically(path, save(stored, {"gcbr": text, **digests}))
@@ -117,5 +117,5 @@ def _digest(tensors: Mapping[str, Tensor]) -> str:
     digest = hashlib.sha256()
     for name in sorted(tensors):
         digest.update(name.encode())
-        digest.update(tensors[name].contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+        digest.update(tensors[name].cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()

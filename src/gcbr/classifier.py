@@ -49,14 +49,15 @@ class GCNClassifier:
         self, graph: Graph, num_classes: int, rng: torch.Generator, config: GCNConfig | None = None
     ) -> None:
         self._network = _network(graph, num_classes, config or GCNConfig(), rng)
+        self._device = graph.device
 
     @property
     def num_classes(self) -> int:
         return self._network.num_classes
 
     def update(self, labels: Labels, epochs: int = 1) -> None:
-        nodes = torch.tensor([labels.nodes])
-        classes = torch.tensor([labels.classes])
+        nodes = torch.tensor([labels.nodes], device=self._device)
+        classes = torch.tensor([labels.classes], device=self._device)
         for _ in range(epochs):
             self._network.step(nodes, classes)
 
@@ -115,7 +116,8 @@ class ModuleClassifier:
         return self._num_classes
 
     def update(self, labels: Labels, epochs: int = 1) -> None:
-        nodes, classes = torch.tensor(labels.nodes), torch.tensor(labels.classes)
+        nodes = torch.tensor(labels.nodes, device=self._x.device)
+        classes = torch.tensor(labels.classes, device=self._x.device)
         self._module.train()
         with seeded(self._rng):
             for _ in range(epochs):
@@ -139,8 +141,10 @@ class ModuleClassifier:
             _carry_over(learned[name], weights, old_classes, num_classes)
 
     def _build(self, num_classes: int) -> tuple[nn.Module, torch.optim.Adam]:
-        with seeded(self._rng):
+        # Drawn on the CPU: the same seed gives the same weights on every device.
+        with seeded(self._rng), torch.device("cpu"):
             module = self._make_module(self._x.shape[1], num_classes)
+        module.to(self._x.device)
         optimizer = torch.optim.Adam(
             module.parameters(), lr=self._learning_rate, weight_decay=self._weight_decay
         )
@@ -159,8 +163,9 @@ def _carry_over(old: Tensor, new: Tensor, old_classes: int, num_classes: int) ->
     if old.shape == new.shape:
         new.copy_(old)
         return
-    kept = [_kept(*sizes, old_classes, num_classes) for sizes in zip(old.shape, new.shape, strict=True)]
-    is_new_output = torch.ones(len(new), dtype=torch.bool)
+    sizes = zip(old.shape, new.shape, strict=True)
+    kept = [_kept(*size, old_classes, num_classes).to(new.device) for size in sizes]
+    is_new_output = torch.ones(len(new), dtype=torch.bool, device=new.device)
     is_new_output[kept[0]] = False
     new[is_new_output] = 0  # silent to begin with: attention would mix it into the others
     new[torch.meshgrid(*kept, indexing="ij")] = old
@@ -168,7 +173,7 @@ def _carry_over(old: Tensor, new: Tensor, old_classes: int, num_classes: int) ->
 
 def _kept(old_size: int, new_size: int, old_classes: int, num_classes: int) -> Tensor:
     """Where the old entries of one dimension go; several attention heads have a block of classes each."""
-    entries = torch.arange(old_size)
+    entries = torch.arange(old_size, device="cpu")
     if old_size * num_classes == new_size * old_classes:
         return entries + entries // old_classes * (num_classes - old_classes)
     return entries

@@ -74,18 +74,18 @@ class LabelingEnv:
     def reset(self, rng: torch.Generator) -> State:
         config, graph = self.config, self._dataset.graph
         splits = [redraw_split(graph.num_nodes, rng) for _ in range(config.episodes)]
-        self._val = torch.stack([split.val for split in splits])  # [E, val]
-        self._is_candidate = torch.zeros(config.episodes, graph.num_nodes, dtype=torch.bool)
-        for row, split in zip(self._is_candidate, splits, strict=True):
-            row[split.pool] = True
+        self._val = torch.stack([split.val for split in splits]).to(graph.device)  # [E, val]
+        pools = torch.stack([split.pool for split in splits]).to(graph.device)
+        nobody = torch.zeros(config.episodes, graph.num_nodes, dtype=torch.bool, device=graph.device)
+        self._is_candidate = nobody.scatter(1, pools, True)
         self._network = BatchedGCN(
             graph.propagation, graph.x, self._dataset.num_classes, config.classifier, rng, config.episodes
         )
-        self.labeled = torch.zeros(config.episodes, 0, dtype=torch.long)
+        self.labeled = self._val.new_zeros(config.episodes, 0)
         self._num_taught = 0
         # Before the first answer nothing is known of any class, in use as in training.
         shape = (config.episodes, graph.num_nodes, self._dataset.num_classes)
-        self._probabilities = torch.full(shape, 1 / self._dataset.num_classes)
+        self._probabilities = torch.full(shape, 1 / self._dataset.num_classes, device=graph.device)
         self.performance = self.val_score(config.score)
         return self._state()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
@@ -38,6 +38,16 @@ class Graph:
             )
         if self.node_names is not None and len(self.node_names) != num_nodes:
             raise InputError(f"graph '{self.name}': {len(self.node_names)} names for {num_nodes} nodes")
+
+    @property
+    def device(self) -> torch.device:
+        """Where it lies, and where all that is computed from it is made."""
+        return self.adjacency.values.device
+
+    def to(self, device: torch.device | str) -> Graph:
+        """The same graph on a device: itself, with all that was computed from it, if it is there already."""
+        moved = replace(self, adjacency=self.adjacency.to(device), x=self.x.to(device))
+        return self if moved.device == self.device else moved
 
     @property
     def num_nodes(self) -> int:
@@ -106,6 +116,16 @@ class Dataset:
     def num_classes(self) -> int:
         return len(self.class_names)
 
+    def to(self, device: torch.device | str) -> Dataset:
+        """The same dataset on a device."""
+        return replace(
+            self,
+            graph=self.graph.to(device),
+            y=self.y.to(device),
+            test=self.test.to(device),
+            public_train=None if self.public_train is None else self.public_train.to(device),
+        )
+
 
 @dataclass(frozen=True)
 class Labels:
@@ -122,11 +142,13 @@ class Labels:
 
     def counts(self, num_classes: int) -> Tensor:
         """How many labels each class has."""
-        return torch.bincount(torch.tensor(self.classes, dtype=torch.long), minlength=num_classes)
+        classes = torch.tensor(self.classes, dtype=torch.long, device="cpu")
+        return torch.bincount(classes, minlength=num_classes)
 
 
 def fingerprint(graph: Graph) -> str:
     """SHA-256 of edges, features and node names, in hexadecimal: what is said of one graph fits no other."""
+    graph = graph.to("cpu")
     digest = hashlib.sha256()
     for part in chain(_parts(graph.adjacency), _parts(graph.x)):
         digest.update(f"{part.dtype} {list(part.shape)}".encode())
@@ -143,5 +165,5 @@ def _parts(matrix: Matrix) -> Iterator[Tensor]:
     elif isinstance(matrix, Centered):
         yield from (*_parts(matrix.base), matrix.center)
     else:
-        for nodes in torch.split(torch.arange(matrix.shape[0]), _BLOCK):
+        for nodes in torch.split(torch.arange(matrix.shape[0], device="cpu"), _BLOCK):
             yield matrix.rows(nodes).to_dense()

@@ -28,10 +28,12 @@ class Homophily(NamedTuple):
 
 def homophily(graph: Graph, labels: Labels) -> Homophily:
     """Newman's assortativity coefficient of the labels, over the edges between labeled nodes."""
-    classes = torch.full((graph.num_nodes,), -1)
-    classes[list(labels.nodes)] = torch.tensor(labels.classes, dtype=torch.long)
-    rows = graph.adjacency.rows(torch.tensor(labels.nodes, dtype=torch.long))
-    near, far = torch.tensor(labels.classes)[rows.row_of_entry], classes[rows.indices.long()]
+    nodes = torch.tensor(labels.nodes, dtype=torch.long, device=graph.device)
+    classes = torch.tensor(labels.classes, dtype=torch.long, device=graph.device)
+    class_of_node = nodes.new_full((graph.num_nodes,), -1)
+    class_of_node[nodes] = classes
+    rows = graph.adjacency.rows(nodes)
+    near, far = classes[rows.row_of_entry], class_of_node[rows.indices.long()]
     near, far = near[far >= 0], far[far >= 0]  # every edge from both of its ends
     if not len(near):
         return Homophily(0, 0.0, 0.0)

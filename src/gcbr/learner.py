@@ -222,7 +222,7 @@ class ActiveLearner:
             answers=self._answers,
             order=tuple(self._order),
             skipped=tuple(sorted(self._skipped)),
-            candidates=self._allowed.nonzero().flatten(),
+            candidates=self._allowed.nonzero().flatten().cpu(),
         )
         write_saved(Path(path), saved, self.graph)
 
@@ -302,9 +302,10 @@ class ActiveLearner:
         """Nodes whose predictions tell what an answer changed: all of them, or many of a large graph."""
         num_nodes = self.graph.num_nodes
         if num_nodes <= _WATCH_ALL:
-            return torch.arange(num_nodes)
-        drawn = torch.randint(num_nodes, (_WATCHED,), generator=seeding.generator(self._seed, _WATCH))
-        return torch.cat([torch.tensor([node]), drawn])
+            return torch.arange(num_nodes, device=self.graph.device)
+        rng = seeding.generator(self._seed, _WATCH)
+        drawn = torch.randint(num_nodes, (_WATCHED,), generator=rng, device=rng.device)
+        return torch.cat([self._one(node), drawn.to(self.graph.device)])
 
     def _learn(self, node: int, label: str) -> None:
         if label not in self._class_names:
@@ -337,8 +338,9 @@ class ActiveLearner:
         # Until it has been taught nothing is known of any class: an untrained network's noise is no guess.
         if self._classifier is None or not self._is_taught:
             num_classes = max(1, len(self._class_names))
-            uniform = torch.full((self.graph.num_nodes, num_classes), 1 / num_classes)
-            return Prediction(uniform, torch.zeros(self.graph.num_nodes, 1))
+            shape = (self.graph.num_nodes, num_classes)
+            uniform = torch.full(shape, 1 / num_classes, device=self.graph.device)
+            return Prediction(uniform, uniform.new_zeros(self.graph.num_nodes, 1))
         return self._classifier.predict()
 
     def _view(self, candidates: Tensor) -> View:
@@ -348,7 +350,7 @@ class ActiveLearner:
             labels=self._labels,
             candidates=candidates,
             prediction=prediction,
-            counts=self._labels.counts(max(1, len(self._class_names))).float(),
+            counts=self._labels.counts(max(1, len(self._class_names))).float().to(self.graph.device),
             pending=(),
             budget=self.budget,
             rng=self._choice_rng(0),
@@ -361,7 +363,7 @@ class ActiveLearner:
         Counting the whole distribution always would show the policy labeled nodes that look undecided, as
         answered ones never do: on Cora, 15 at a time, that cost .17 of imbalance ratio, and this nothing.
         """
-        expected = view.prediction.of(torch.tensor([node]))[0]
+        expected = view.prediction.of(self._one(node))[0]
         answer = (expected == expected.max()).float()
         answer /= answer.sum()
         return replace(
@@ -410,6 +412,9 @@ class ActiveLearner:
         free = self._allowed.clone()
         free[list(nodes)] = False
         return free.nonzero().flatten()
+
+    def _one(self, node: int) -> Tensor:
+        return torch.tensor([node], device=self.graph.device)
 
     def _choice_rng(self, num_pending: int) -> torch.Generator:
         return seeding.generator(self._seed, _CHOICE, len(self._labels), num_pending)
@@ -471,13 +476,13 @@ def _require_class(label: str) -> None:
 
 def _mask(graph: Graph, nodes: Tensor | None) -> Tensor:
     if nodes is None:
-        return torch.ones(graph.num_nodes, dtype=torch.bool)
-    mask = torch.zeros(graph.num_nodes, dtype=torch.bool)
+        return torch.ones(graph.num_nodes, dtype=torch.bool, device=graph.device)
+    mask = torch.zeros(graph.num_nodes, dtype=torch.bool, device=graph.device)
     if len(nodes):
         lowest, highest = int(nodes.min()), int(nodes.max())
         if lowest < 0 or highest >= graph.num_nodes:
             raise InputError(
                 f"candidates go from {lowest} to {highest}; nodes go from 0 to {graph.num_nodes - 1}"
             )
-        mask[nodes] = True
+        mask[nodes.to(graph.device)] = True
     return mask

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -113,6 +114,14 @@ class Policy(nn.Module):
         super().__init__()
         self.actor = GraphEncoder(num_columns, width)
         self.critic = GraphEncoder(num_columns, width)
+
+    def on(self, device: torch.device) -> Self:
+        """The policy there: itself, or a copy where it would have to be moved."""
+        return self if self.device == device else copy.deepcopy(self).to(device)
+
+    @property
+    def device(self) -> torch.device:
+        return self.actor.first.weight.device
 
     def scores(self, propagation: Csr, states: Tensor, outer: Csr | None = None) -> Tensor:
         """The actor's score of every node: [G, nodes, columns] to [G, nodes]; see `encode` for `outer`."""

@@ -69,14 +69,14 @@ def cross_validate(
 
     A class with a single label is never predicted right: nothing is left to learn it from.
     """
-    nodes, classes = torch.tensor(labels.nodes), torch.tensor(labels.classes)
+    nodes, classes = (torch.tensor(numbers, device="cpu") for numbers in (labels.nodes, labels.classes))
     predicted = torch.empty_like(classes)
     folds = _folds(classes, seed)
     for number, (kept, held) in enumerate(folds):
         rng = seeding.generator(seed, _CLASSIFIER, number)
         fold = classifier(graph, num_classes, rng)
         fold.update(Labels(tuple(nodes[kept].tolist()), tuple(classes[kept].tolist())), epochs)
-        predicted[held] = fold.predict().probabilities[nodes[held]].argmax(1)
+        predicted[held] = fold.predict().probabilities[nodes[held]].argmax(1).cpu()
         if on_fold is not None:
             on_fold(number + 1)
     return Quality(
@@ -91,7 +91,7 @@ def _folds(classes: Tensor, seed: int) -> list[tuple[Tensor, Tensor]]:
     """Positions to train on and positions to predict, every class spread evenly over the folds."""
     from sklearn.model_selection import StratifiedKFold
 
-    state = int(torch.randint(2**31, (1,), generator=seeding.generator(seed, _FOLDS)))
+    state = seeding.integer(2**31, seeding.generator(seed, _FOLDS))
     num_folds = min(FOLDS, int(classes.bincount().max()))
     splitter = StratifiedKFold(num_folds, shuffle=True, random_state=state)
     with warnings.catch_warnings():
@@ -111,11 +111,11 @@ def _micro_f1(truth: Tensor, predicted: Tensor) -> Interval:
 
 def _macro_f1(truth: Tensor, predicted: Tensor, num_classes: int, rng: torch.Generator) -> Interval:
     """A bootstrap over the labels; a class that is not drawn does not count in that draw."""
-    drawn = torch.randint(len(truth), (RESAMPLES, len(truth)), generator=rng)
+    drawn = torch.randint(len(truth), (RESAMPLES, len(truth)), generator=rng, device=rng.device)
     truths, predictions = truth[drawn], predicted[drawn]
     f1 = metrics.f1_per_class(truths, predictions, num_classes)
     occurrences = metrics.class_counts(truths, num_classes) + metrics.class_counts(predictions, num_classes)
     means = f1.double().sum(-1) / (occurrences > 0).sum(-1)
     tail = (1 - CONFIDENCE) / 2
-    low, high = torch.quantile(means, torch.tensor([tail, 1 - tail], dtype=means.dtype)).tolist()
+    low, high = torch.quantile(means, means.new_tensor([tail, 1 - tail])).tolist()
     return Interval(float(metrics.macro_f1(truth, predicted, num_classes)), low, high)

@@ -34,7 +34,7 @@ def update(policy: Policy, optimizer: torch.optim.Optimizer, propagation: Csr, r
     Returns the loss before it.
     """
     optimizer.zero_grad()
-    total = torch.zeros(())
+    total = rollout.rewards.new_zeros(())
     # Step by step: their gradients add up, and what one of them needs stays in the cache.
     for step in zip(rollout.states[:-1], rollout.actions, rollout.rewards, strict=True):
         mean = loss(policy, propagation, *step) / rollout.rewards.numel()

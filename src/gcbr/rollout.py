@@ -57,7 +57,7 @@ def collect(
         torch.stack(log_probabilities),
         torch.stack([*values, last_value]),
         torch.stack(rewards),
-        torch.tensor(done),
+        torch.tensor(done, device=last_value.device),
         torch.stack(entropies),
     )
     return rollout, states[-1]
@@ -76,5 +76,5 @@ def act(judge: Judge, state: State, rng: torch.Generator) -> Choice:
 def draw(probabilities: Tensor, rng: torch.Generator) -> Tensor:
     """One index from each row, by inverting its cumulative sum; an entry of probability 0 is never drawn."""
     cumulative = probabilities.double().cumsum(-1)
-    points = torch.rand(len(probabilities), 1, generator=rng).to(cumulative) * cumulative[:, -1:]
-    return torch.searchsorted(cumulative, points, right=True).squeeze(1)
+    shares = torch.rand(len(probabilities), 1, generator=rng, device=rng.device).to(cumulative)
+    return torch.searchsorted(cumulative, shares * cumulative[:, -1:], right=True).squeeze(1)

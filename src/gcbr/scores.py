@@ -25,11 +25,11 @@ def pagerank(adjacency: Csr) -> Tensor:
     num_nodes = adjacency.shape[0]
     parts = tuple(part.cpu().numpy() for part in (adjacency.values, adjacency.indices, adjacency.indptr))
     edges = csr_array(parts, adjacency.shape)  # with a single column twice as fast as an embedding bag
-    weight = torch.zeros(num_nodes, dtype=torch.float64)
+    weight = torch.zeros(num_nodes, dtype=torch.float64, device="cpu")
     weight.index_add_(0, adjacency.row_of_entry.cpu(), adjacency.values.cpu().double())
     isolated = (weight == 0).nonzero().flatten()
     weight[isolated] = 1
-    ranks = torch.full((num_nodes,), 1 / num_nodes, dtype=torch.float64)
+    ranks = torch.full_like(weight, 1 / num_nodes)
     for _ in range(200):
         shares = (ranks / weight).float().numpy()
         received = torch.from_numpy(edges @ shares).double() + ranks[isolated].sum() / num_nodes

@@ -19,6 +19,11 @@ def generator(seed: int, *address: int) -> torch.Generator:
     return torch.Generator().manual_seed(int(state[0] >> 1))  # manual_seed takes 63 bits
 
 
+def integer(below: int, rng: torch.Generator) -> int:
+    """One of 0, ..., below - 1, all equally likely."""
+    return int(torch.randint(below, (1,), generator=rng, device=rng.device))
+
+
 def clone_generator(rng: torch.Generator) -> torch.Generator:
     """A generator that will draw what `rng` would have drawn."""
     twin = torch.Generator(rng.device)
@@ -30,9 +35,11 @@ def clone_generator(rng: torch.Generator) -> torch.Generator:
 def seeded(rng: torch.Generator) -> Iterator[None]:
     """Lend PyTorch's global generator a seed drawn from `rng`, then give it back as it was.
 
-    Layer initializers and dropout modules know no other generator.
+    Layer initializers and dropout modules know no other generator. Each GPU in use has one as well.
     """
-    seed = int(torch.randint(2**62, (1,), generator=rng))
-    with torch.random.fork_rng(devices=[]):
+    seed = integer(2**62, rng)
+    in_use = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    gpus = range(torch.cuda.device_count()) if in_use else ()
+    with torch.random.fork_rng(devices=gpus):
         torch.manual_seed(seed)
         yield

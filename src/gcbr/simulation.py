@@ -138,7 +138,7 @@ def _check(dataset: Dataset) -> None:
     if dataset.graph.num_edges == 0:
         raise InputError(f"graph '{name}' has no edges; gcbr needs at least one")
     # A row with a NaN or an infinity in it cannot have a finite sum.
-    row_sums = dataset.graph.x.matmul(torch.ones(dataset.graph.num_features, 1))
+    row_sums = dataset.graph.x.matmul(torch.ones(dataset.graph.num_features, 1, device=dataset.graph.device))
     broken = int((~row_sums.isfinite()).sum())
     if broken:
         raise InputError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from gcbr import seeding
 from gcbr.errors import InputError
 from gcbr.graph import Dataset, Split
 
@@ -38,17 +39,17 @@ def stratified_test(dataset: Dataset, rng: torch.Generator) -> Tensor:
     from sklearn.model_selection import train_test_split
 
     num_test, _ = split_sizes(dataset.graph.num_nodes)
-    seed = int(torch.randint(2**32, (1,), generator=rng))
-    nodes = range(dataset.graph.num_nodes)
-    _, drawn = train_test_split(nodes, test_size=num_test, stratify=dataset.y.numpy(), random_state=seed)
-    return torch.tensor(sorted(drawn))
+    seed = seeding.integer(2**32, rng)
+    nodes, classes = range(dataset.graph.num_nodes), dataset.y.cpu().numpy()
+    _, drawn = train_test_split(nodes, test_size=num_test, stratify=classes, random_state=seed)
+    return torch.tensor(sorted(drawn), device=dataset.y.device)
 
 
 def draw_split(dataset: Dataset, rng: torch.Generator) -> Split:
     """The split of one evaluation: `rng` draws the validation set, the test set stays the dataset's own."""
     num_nodes = dataset.graph.num_nodes
     _, num_val = split_sizes(num_nodes)
-    is_rest = torch.ones(num_nodes, dtype=torch.bool)
+    is_rest = torch.ones(num_nodes, dtype=torch.bool, device=dataset.test.device)
     is_rest[dataset.test] = False
     rest = is_rest.nonzero().flatten()
     if len(rest) <= num_val:
@@ -56,14 +57,14 @@ def draw_split(dataset: Dataset, rng: torch.Generator) -> Split:
             f"dataset '{dataset.graph.name}': {len(rest)} nodes outside its test set leave none to ask "
             f"beside {num_val} for validation"
         )
-    drawn = rest[torch.randperm(len(rest), generator=rng)]
+    drawn = rest[torch.randperm(len(rest), generator=rng, device=rng.device).to(rest.device)]
     return _split(pool=drawn[num_val:], val=drawn[:num_val], test=dataset.test)
 
 
 def redraw_split(num_nodes: int, rng: torch.Generator) -> Split:
-    """The split of one training episode: test and validation are both drawn."""
+    """The split of one training episode: test and validation are both drawn, on the generator's device."""
     num_test, num_val = split_sizes(num_nodes)
-    drawn = torch.randperm(num_nodes, generator=rng)
+    drawn = torch.randperm(num_nodes, generator=rng, device=rng.device)
     num_drawn = num_test + num_val
     return _split(pool=drawn[num_drawn:], val=drawn[num_test:num_drawn], test=drawn[:num_test])
 

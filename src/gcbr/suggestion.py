@@ -78,7 +78,7 @@ def default_budget(
 ) -> int:
     """20 for each class known, at least the labels given and `k` more, and never more than can be labeled."""
     num_classes = max(1, len({*classes, *labels.values()}))
-    is_labelable = torch.ones(graph.num_nodes, dtype=torch.bool)
+    is_labelable = torch.ones(graph.num_nodes, dtype=torch.bool, device=graph.device)
     if candidates is not None:
         is_labelable.zero_()[candidates] = True
         is_labelable[list(labels)] = True

@@ -41,9 +41,9 @@ class TrainConfig:
 class RewardScale:
     """Running mean and deviation of the reward at each step of an episode."""
 
-    def __init__(self, budget: int, rate: float) -> None:
-        self.mean = torch.zeros(budget)
-        self.variance = torch.ones(budget)
+    def __init__(self, budget: int, rate: float, device: torch.device | str = "cpu") -> None:
+        self.mean = torch.zeros(budget, device=device)
+        self.variance = torch.ones(budget, device=device)
         self._rate = rate
 
     def standardize(self, rewards: Tensor, first_step: int, is_first_episode: bool) -> Tensor:
@@ -58,19 +58,24 @@ class RewardScale:
 
 
 class Trainer:
-    """Plays and learns one episode at a time; `tensors` and `counters` are all there is to keep."""
+    """Plays and learns one episode at a time, where its sources lie.
+
+    `tensors` and `counters` are all there is to keep.
+    """
 
     def __init__(self, sources: Sequence[Dataset], env: EnvConfig, config: TrainConfig) -> None:
         self.config = config
         self.env = env
         self._envs = [LabelingEnv(source, env) for source in sources]
-        with seeding.seeded(seeding.generator(config.seed, _WEIGHTS)):
-            self.policy = Policy(len(env.columns), config.width)
+        device = sources[0].graph.device
+        # Drawn on the CPU: the same seed starts with the same weights on every device.
+        with seeding.seeded(seeding.generator(config.seed, _WEIGHTS)), torch.device("cpu"):
+            self.policy = Policy(len(env.columns), config.width).on(device)
         self._optimizers = (
             torch.optim.Adam(self.policy.actor.parameters(), lr=config.actor_rate, fused=True),
             torch.optim.Adam(self.policy.critic.parameters(), lr=config.critic_rate, fused=True),
         )
-        self._scale = RewardScale(env.budget, config.standardize_rate)
+        self._scale = RewardScale(env.budget, config.standardize_rate, device)
         self.episode = 0
         self.curve: list[dict[str, float]] = []
 
@@ -148,8 +153,8 @@ class Trainer:
                 index, key = name.split(".", 1)
                 state.setdefault(int(index), {})[key] = value.clone()
             optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
-        self._scale.mean = tensors["scale.mean"].clone()
-        self._scale.variance = tensors["scale.variance"].clone()
+        self._scale.mean.copy_(tensors["scale.mean"])
+        self._scale.variance.copy_(tensors["scale.variance"])
         self.episode, self.curve = episode, list(curve)
 
     def settings(self) -> dict[str, Any]:

@@ -30,6 +30,11 @@ class View:
     def num_classes(self) -> int:
         return len(self.counts)
 
+    @property
+    def taken(self) -> Tensor:
+        """Nodes labeled, then those pending, [num_taken] long."""
+        return torch.tensor([*self.labels.nodes, *self.pending], dtype=torch.long, device=self.graph.device)
+
 
 class Strategy(Protocol):
     """Chooses one node at a time.

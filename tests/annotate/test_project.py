@@ -345,3 +345,10 @@ def test_any_history_leaves_the_learner_of_its_surviving_answers(
         until(lambda: project.snapshot.is_ready)
         assert project.labels() == labels
         assert [one.node for one in project.snapshot.queue][:8] == live[:8]
+
+
+def test_the_learner_is_on_the_device_asked_for(papers: Any, tmp_path: Path, until: Any) -> None:
+    # On a device that holds no numbers nothing can be chosen, and the page says why.
+    with Project.open(tmp_path / "papers.gcbr", papers.file.graph, device="meta") as project:
+        until(lambda: project.snapshot.is_ready)
+        assert "meta" in project.snapshot.trouble

@@ -40,12 +40,23 @@ def test_covered_nodes_count_little(make_view):
 
 def test_a_predicted_class_that_has_its_share_is_closed(star: Graph, make_view):
     # budget 4, two classes: two labels of class 0 are its share, and the center is predicted in it
-    rows = [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
+    rows = [[0.6, 0.4], [0.6, 0.4], [0.6, 0.4], [0.4, 0.6], [0.6, 0.4]]
     assert alg(star).select(make_view(star, rows, budget=4, labels={1: 0})) == 0
     assert alg(star).select(make_view(star, rows, budget=4, labels={1: 0, 2: 0})) == 3
+    rows[2] = [1.0, 0.0]  # expected in class 0, and that counts as much as an answer
     assert alg(star).select(make_view(star, rows, budget=4, labels={1: 0}, pending=(2,))) == 3
 
 
 def test_when_every_predicted_class_is_closed_all_are_open(star: Graph, make_view):
-    rows = [[1.0, 0.0]] * 5
+    rows = [[0.6, 0.4]] * 5
     assert alg(star).select(make_view(star, rows, budget=4, labels={1: 0, 2: 0})) == 0
+
+
+def test_what_the_classifier_is_sure_of_counts_for_nothing(make_view):
+    # two stars, of five and three leaves: of the larger one everything is known
+    graph = graph_of([(0, leaf) for leaf in range(1, 6)] + [(6, leaf) for leaf in range(7, 10)], 10)
+    rows = [[1.0, 0.0]] * 6 + [[0.5, 0.5]] * 4
+    assert alg(graph).select(make_view(graph, rows)) == 6
+    # of the smaller one's center as well: a leaf of it is next, all of them alike
+    rows[6] = [0.0, 1.0]
+    assert alg(graph).select(make_view(graph, rows)) in (7, 8, 9)

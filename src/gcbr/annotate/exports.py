@@ -105,7 +105,7 @@ class Exports:
         result = Result(
             project=self._project,
             class_names=learner.class_names,
-            probabilities=learner.predict() if len(learner.labels) else None,
+            probabilities=learner.predict().cpu() if len(learner.labels) else None,
             labels=self._project.labels(),
             standings=self._project.standings(),
         )

@@ -81,11 +81,13 @@ class Project:
         cards: Cards,
         clock: Callable[[], float] = time.monotonic,
         lease_seconds: float = SECONDS,
+        device: torch.device | str = "cpu",
     ) -> None:
         self.cards = cards
         self.graph = cards.graph
         self._store = store
         self._settings = settings
+        self._device = device  # of the learner; what is shown and written is read from the graph as it is
         self._lock = threading.Lock()  # of the ledger, the leases and the settings
         self._ledger = Ledger(store.answers())
         self._desk = Desk(cards.graph.num_nodes, settings, self._ledger, Leases(clock, lease_seconds))
@@ -102,6 +104,7 @@ class Project:
         cards: Cards | None = None,
         clock: Callable[[], float] = time.monotonic,
         lease_seconds: float = SECONDS,
+        device: torch.device | str = "cpu",
     ) -> Self:
         """Begin a project, or go on with the one in the file. Close it when done."""
         wishes = wishes or Wishes()
@@ -110,7 +113,7 @@ class Project:
         store = Store(Path(path))
         try:
             settings = settled(store, graph, wishes)
-            project = cls(store, settings, cards or Cards(graph), clock, lease_seconds)
+            project = cls(store, settings, cards or Cards(graph), clock, lease_seconds, device)
             project._import(wishes.labels or {})
         except BaseException:
             store.close()
@@ -360,7 +363,7 @@ class Project:
         _ = self.cards.centrality  # takes a second on a large graph: here nobody waits for it
         allowed = settings.candidates
         return ActiveLearner(
-            self.graph,
+            self.graph.to(self._device),
             settings.strategy,
             budget=budget,
             seed=settings.seed,

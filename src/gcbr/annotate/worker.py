@@ -215,7 +215,7 @@ class _Pupil:
             num_changes=wanted.num_changes,
             num_left=progress.left,
             class_names=learner.class_names,
-            probabilities=learner.prediction().probabilities.numpy() if wanted.labels else None,
+            probabilities=learner.prediction().probabilities.cpu().numpy() if wanted.labels else None,
             queue=tuple(Suggestion(node, reasons.get(node)) for node in chosen),
             progress=progress,
             hint=learner.stop_hint(),

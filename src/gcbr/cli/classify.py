@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gcbr.cli import console
+from gcbr.cli.devices import DeviceName, find_device
 from gcbr.cli.graphs import GraphName, LabelColumn, LabelFiles, NoLabels, open_to_label
 from gcbr.cli.options import AsJson, DataFolder
 from gcbr.errors import InputError
@@ -34,6 +35,7 @@ def classify(
     data: DataFolder = None,
     label_column: LabelColumn = None,
     no_labels: NoLabels = False,
+    device: DeviceName = "cpu",
     json: AsJson = False,
 ) -> None:
     """Train on the labels given, classify every node, and estimate how good that is."""
@@ -43,12 +45,13 @@ def classify(
     from gcbr.formats.answers import check_suffix, write_columns
 
     torch.set_num_threads(1)
+    where = find_device(device)
     if out is not None:
         check_suffix(out)
     opened = open_to_label(graph, labels, data, label_column, no_labels)
     if not opened.labels:
         raise InputError(f"'{graph}' comes with no labels; give some with --labels FILE")
-    found = classification.classify(opened.graph, opened.labels, epochs=epochs, seed=seed)
+    found = classification.classify(opened.graph.to(where), opened.labels, epochs=epochs, seed=seed)
     if found.why_unknown:
         console.note(found.why_unknown)
     if json:

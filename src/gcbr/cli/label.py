@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gcbr.cli import console
+from gcbr.cli.devices import DeviceName, find_device
 from gcbr.cli.graphs import GraphName, LabelColumn, LabelFiles, NoLabels
 from gcbr.cli.options import DataFolder, StrategyName
 
@@ -67,6 +68,7 @@ def label(
     data: DataFolder = None,
     label_column: LabelColumn = None,
     no_labels: NoLabels = False,
+    device: DeviceName = "cpu",
 ) -> None:
     """Label a graph in the browser; goes on where it was left."""
     _require_web()
@@ -83,6 +85,7 @@ def label(
     keep_freed_memory()
     address = server.Address(host, port, _password(host), frozenset(allow_host or ()))
     server.check(address)  # before a long read
+    where = find_device(device)
     source, class_names = _opened(graph, labels, data, label_column, no_labels)
     wishes = Wishes(
         strategy=strategy,
@@ -94,7 +97,8 @@ def label(
         labels=source.labels,
     )
     path = project or Path(f"{_file_name(source.graph.name)}.gcbr")
-    with Project.open(path, source.graph, wishes, cards=Cards(source.graph, source.attributes)) as opened:
+    cards = Cards(source.graph, source.attributes)
+    with Project.open(path, source.graph, wishes, cards=cards, device=where) as opened:
         settings = opened.settings
         console.note(
             f"{path}: {opened.num_labels():,} of {settings.budget:,} labels, chosen by {settings.strategy}; "

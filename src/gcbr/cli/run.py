@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gcbr.cli import console, progress
+from gcbr.cli.devices import DeviceName, find_device
 from gcbr.cli.graphs import LabelColumn, is_file, load_named
 from gcbr.cli.options import AsJson, DataFolder, StrategyName
 
@@ -56,6 +57,7 @@ def run(
         Path | None, typer.Option(metavar="DIR", help="Write report.html, labels.csv and result.json there.")
     ] = None,
     json: AsJson = False,
+    device: DeviceName = "cpu",
     threads: Annotated[
         int, typer.Option(min=1, metavar="N", help="Threads; one is fastest on graphs of usual size.")
     ] = 1,
@@ -75,6 +77,7 @@ def run(
     name = strategy or DEFAULT_STRATEGY
     # Mistakes that can be seen now are told now, not after a download or an hour of work.
     find_strategy(name)
+    where = find_device(device)
     if out is not None:
         report.check_writable(out)
     if is_file(graph):
@@ -83,12 +86,14 @@ def run(
             console.note(sentence)
     else:
         dataset = load_named(graph, data, features)
+    dataset = dataset.to(where)
     settings = report.Settings(
         budget=default_budget(dataset) if budget is None else budget,
         seeds=tuple(range(seed, seed + runs)),
         features=features,
         final_epochs=final_epochs,
         threads=threads,
+        device=device,
     )
     results = _simulate(dataset, name, settings)
     command = _command(graph, label_column, name, settings)
@@ -134,6 +139,7 @@ def _command(graph: str, label_column: str | None, strategy: str, settings: Sett
         "--features": settings.features,
         "--final-epochs": settings.final_epochs,
         "--threads": settings.threads,
+        "--device": settings.device,
     }
     if label_column is not None:
         options["--label-column"] = label_column

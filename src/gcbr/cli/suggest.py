@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gcbr.cli import console
+from gcbr.cli.devices import DeviceName, find_device
 from gcbr.cli.graphs import GraphName, LabelColumn, LabelFiles, NoLabels, open_to_label
 from gcbr.cli.options import AsJson, DataFolder, StrategyName
 
@@ -56,6 +57,7 @@ def suggest(
     data: DataFolder = None,
     label_column: LabelColumn = None,
     no_labels: NoLabels = False,
+    device: DeviceName = "cpu",
     json: AsJson = False,
 ) -> None:
     """Suggest the next nodes to label, each with its predicted classes and what speaks for it."""
@@ -68,12 +70,14 @@ def suggest(
 
     torch.set_num_threads(1)
     name = strategy or DEFAULT_STRATEGY
-    find_strategy(name)  # mistakes that can be seen now are told now, not after a long read
+    # Mistakes that can be seen now are told now, not after a long read.
+    find_strategy(name)
+    where = find_device(device)
     if out is not None:
         check_suffix(out)
     opened = open_to_label(graph, labels, data, label_column, no_labels)
     suggested = suggestion.suggest(
-        opened.graph,
+        opened.graph.to(where),
         opened.labels,
         number,
         budget=budget,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gcbr.cli import console, progress
+from gcbr.cli.devices import DeviceName, find_device
 from gcbr.cli.options import AsJson, DataFolder
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ def train(
         Path | None, typer.Option(metavar="DIR", help="Log for TensorBoard as well.")
     ] = None,
     json: AsJson = False,
+    device: DeviceName = "cpu",
     threads: Annotated[int, typer.Option(min=1, metavar="N", help="Threads; one is fastest.")] = 1,
 ) -> None:
     """Train a policy; a run that was stopped, or killed, goes on where it stood."""
@@ -105,6 +107,7 @@ def train(
 
     torch.set_num_threads(threads)
     keep_freed_memory()
+    where = find_device(device)
     base = EnvConfig(budget=budget, episodes=parallel, classifier=GCNConfig(focal=focal))
     env = env_config(method, base, alpha, eta, batch, coarse)
     config = train_config(
@@ -112,7 +115,7 @@ def train(
     )
     with progress.downloads() as downloads:
         datasets = [
-            load_dataset(name, data_dir=data, features=features, progress=downloads.report)
+            load_dataset(name, data_dir=data, features=features, progress=downloads.report).to(where)
             for name in sources
         ]
     writer = _writer(tensorboard)

@@ -306,7 +306,8 @@ class BatchedGCN:
 
     def _glorot(self, fan_in: int, fan_out: int) -> Tensor:
         bound = math.sqrt(6 / (fan_in + fan_out))
-        uniform = torch.rand(self.episodes, fan_in, fan_out, generator=self._rng).to(self._device)
+        shape = (self.episodes, fan_in, fan_out)
+        uniform = torch.rand(shape, generator=self._rng, device=self._rng.device).to(self._device)
         return uniform.mul_(2 * bound).sub_(bound)
 
 

@@ -7,7 +7,7 @@ dense operand. That kernel is two to four times faster than MKL's sparse product
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Protocol, Self
 
@@ -45,9 +45,21 @@ class Matrix(Protocol):
     def to_dense(self) -> Tensor:
         """Every number, [rows, columns]: for networks that know no other form."""
 
+    def to(self, device: torch.device | str) -> Self:
+        """The same matrix there; nothing is copied if it is there already."""
+
+
+class _Movable:
+    """`to` of a dataclass whose fields are tensors, matrices and plain numbers."""
+
+    def to(self, device: torch.device | str) -> Self:
+        parts = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        moved = {name: part.to(device) for name, part in parts.items() if isinstance(part, Tensor | _Movable)}
+        return replace(self, **moved)  # type: ignore[type-var]
+
 
 @dataclass(frozen=True, eq=False)
-class Csr:
+class Csr(_Movable):
     """Compressed sparse rows: row `i` holds `values[indptr[i]:indptr[i + 1]]` at `indices[...]`."""
 
     indptr: Tensor  # [num_rows + 1], the same integer type as `indices`
@@ -140,7 +152,7 @@ class Csr:
 
 
 @dataclass(frozen=True, eq=False)
-class Dense:
+class Dense(_Movable):
     """Every number stored."""
 
     values: Tensor  # [num_rows, num_columns], float
@@ -170,7 +182,7 @@ class Dense:
 
 
 @dataclass(frozen=True, eq=False)
-class Centered:
+class Centered(_Movable):
     """`base` with `center` taken from every row, without ever storing the difference.
 
     (X - 1 m') W = X W - 1 (m' W): a sparse matrix stays sparse, and one row is subtracted from the product.

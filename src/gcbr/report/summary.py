@@ -41,6 +41,7 @@ class Settings:
     features: str  # the feature rule
     final_epochs: int
     threads: int
+    device: str = "cpu"
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,7 +57,7 @@ STRATEGIES: dict[str, StrategyEntry] = {
     ),
     "graphpart": StrategyEntry(GraphPart, "featprop inside each community", "Ma et al. 2022"),
     "alg": StrategyEntry(
-        ALG, "the most influence where labels have little; class quotas", "Zhang, Shen et al. 2021"
+        ALG, "influence where labels are few and predictions unsure; class quotas", "Zhang, Shen et al. 2021"
     ),
     "grain": StrategyEntry(
         Grain, "the most nodes newly influenced, and of the most kinds", "Zhang, Yang et al. 2021"

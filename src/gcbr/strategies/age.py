@@ -28,7 +28,7 @@ class AGE:
 
     def select(self, view: View) -> int:
         entropy, density, centrality = self._criteria(view)
-        drawn = float(torch.rand(1, generator=view.rng, dtype=torch.float64))
+        drawn = float(torch.rand(1, generator=view.rng, dtype=torch.float64, device=view.rng.device))
         weight = centrality_weight(len(view.labels) + len(view.pending), drawn, self._base)
         return highest(view, (1 - weight) / 2 * (entropy + density) + weight * centrality)
 

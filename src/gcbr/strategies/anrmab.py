@@ -26,7 +26,7 @@ class ANRMAB:
         num_arms = len(CRITERIA)
         self._criteria = Criteria(graph)
         self._floor = min(1 / num_arms, math.sqrt(math.log(num_arms) / (num_arms * budget)))
-        self._log_weights = torch.zeros(num_arms)
+        self._log_weights = torch.zeros(num_arms, device=graph.device)
 
     @property
     def arm_probabilities(self) -> Tensor:
@@ -36,7 +36,8 @@ class ANRMAB:
 
     def select(self, view: View) -> int:
         mixture = self.arm_probabilities @ self._proposals(view)
-        return int(view.candidates[torch.multinomial(mixture, 1, generator=view.rng)])
+        drawn = torch.multinomial(mixture.to(view.rng.device), 1, generator=view.rng)
+        return int(view.candidates[int(drawn)])
 
     def observe(self, view: View, node: int, cls: int) -> None:
         if not view.labels:  # nothing was predicted yet, so nothing can have been foreseen

@@ -22,8 +22,8 @@ class ClusterRepresentatives:
         self, points: Tensor, parts: Sequence[Tensor], sizes: Sequence[int], rng: torch.Generator
     ) -> None:
         """Cut each part, some nodes, into as many clusters as `sizes` says; parts cover all nodes once."""
-        self._cluster = torch.zeros(len(points), dtype=torch.long)  # of each node
-        self._distance = torch.zeros(len(points))  # to the center of its cluster
+        self._cluster = torch.zeros(len(points), dtype=torch.long, device=points.device)  # of each node
+        self._distance = points.new_zeros(len(points))  # to the center of its cluster
         num_clusters = 0
         for nodes, size in zip(parts, sizes, strict=True):
             inside = points[nodes]
@@ -36,8 +36,7 @@ class ClusterRepresentatives:
 
     def next(self, view: View) -> int:
         """The candidate nearest its center in the largest cluster asked least so far."""
-        taken = torch.tensor([*view.labels.nodes, *view.pending], dtype=torch.long)
-        num_taken = torch.bincount(self._cluster[taken], minlength=len(self._size))
+        num_taken = torch.bincount(self._cluster[view.taken], minlength=len(self._size))
         open_clusters = torch.unique(self._cluster[view.candidates])
         # Labels first, then size: a size is at most the number of nodes.
         rank = num_taken[open_clusters] * (len(self._cluster) + 1) - self._size[open_clusters]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
+from gcbr import seeding
 from gcbr.view import View
 
 
@@ -12,4 +12,4 @@ def highest(view: View, scores: Tensor) -> int:
     """The candidate with the highest score; among equals any, by `view.rng`. `scores` is [num_nodes]."""
     among = scores[view.candidates]
     best = view.candidates[among == among.max()]
-    return int(best[torch.randint(len(best), (1,), generator=view.rng)])
+    return int(best[seeding.integer(len(best), view.rng)])

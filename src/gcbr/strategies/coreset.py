@@ -19,7 +19,7 @@ class CoreSet:
 
     def select(self, view: View) -> int:
         embeddings = tempered(view.prediction.embeddings)
-        taken = torch.tensor([*view.labels.nodes, *view.pending], dtype=torch.long)
+        taken = view.taken
         if len(taken) == 0:
             return highest(view, -(embeddings - embeddings.mean(0)).norm(dim=1))
         return highest(view, scores.distance_to_nearest(embeddings, taken))

@@ -31,5 +31,5 @@ class FeatProp:
     def _representatives(self) -> ClusterRepresentatives:
         # Not in the constructor: replaying answers builds strategies that are never asked.
         points = propagated_features(self._graph, self._rng)
-        everyone = torch.arange(self._graph.num_nodes)
+        everyone = torch.arange(self._graph.num_nodes, device=points.device)
         return ClusterRepresentatives(points, [everyone], [self._budget], self._rng)

@@ -38,8 +38,8 @@ class Grain:
         self._rng = rng
 
     def select(self, view: View) -> int:
-        taken = torch.zeros(self._graph.num_nodes, 1)
-        taken[[*view.labels.nodes, *view.pending]] = 1
+        taken = torch.zeros(self._graph.num_nodes, 1, device=self._graph.device)
+        taken[view.taken] = 1
         return highest(
             view, newly_reached(self._activated_by, taken) + newly_reached(self._covered_by, taken)
         )
@@ -55,7 +55,8 @@ class Grain:
     def _covered_by(self) -> Csr:
         """[references, num_nodes]: a 1 where a label at the column's node would cover the row's."""
         directions = torch.nn.functional.normalize(propagated_features(self._graph, self._rng))
-        references = directions[torch.randperm(len(directions), generator=self._rng)[:_REFERENCES]]
+        order = torch.randperm(len(directions), generator=self._rng, device=self._rng.device)
+        references = directions[order[:_REFERENCES].to(directions.device)]
         least = ball_similarity(references[:_SAMPLE], 1 / (BALLS_NEEDED * self._budget))
         return covered_by(directions, references, self._activated_by, least)
 
@@ -82,4 +83,5 @@ def covered_by(directions: Tensor, references: Tensor, activated_by: Csr, least:
         rows.append(reference + start)
         columns.append(node)
     entries = torch.cat(rows), torch.cat(columns)
-    return Csr.from_entries(*entries, torch.ones(len(entries[0])), (len(references), len(directions)))
+    ones = torch.ones(len(entries[0]), device=directions.device)
+    return Csr.from_entries(*entries, ones, (len(references), len(directions)))

@@ -13,6 +13,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from gcbr import seeding
 from gcbr.graph import Graph
 from gcbr.strategies.by_cluster import ClusterRepresentatives
 from gcbr.strategies.propagated import propagated_features
@@ -43,13 +44,14 @@ def communities(graph: Graph, rng: torch.Generator) -> list[Tensor]:
     """Nodes of each community, both in ascending order; a node without edges is one by itself."""
     import networkx
 
-    seed = int(torch.randint(2**31, (1,), generator=rng))
+    seed = seeding.integer(2**31, rng)
     network = networkx.empty_graph(graph.num_nodes)
     adjacency = graph.adjacency
     columns = (adjacency.row_of_entry.tolist(), adjacency.indices.tolist(), adjacency.values.tolist())
     network.add_weighted_edges_from(edge for edge in zip(*columns, strict=True) if edge[0] < edge[1])
     found = networkx.community.louvain_communities(network, seed=seed)
-    return [torch.tensor(nodes) for nodes in sorted(sorted(community) for community in found)]
+    ordered = sorted(sorted(community) for community in found)
+    return [torch.tensor(nodes, device=graph.device) for nodes in ordered]
 
 
 def merge_small(parts: Sequence[Tensor], least: int) -> list[Tensor]:

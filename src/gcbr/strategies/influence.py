@@ -45,17 +45,19 @@ def strongest_influence(graph: Graph) -> Csr:
     neighbors for neighbors: a hub for its leaves, the members of a clique for each other.
     """
     first, second = _steps(graph)
-    rows, columns = [torch.arange(graph.num_nodes)], [torch.arange(graph.num_nodes)]
+    everyone = torch.arange(graph.num_nodes, device="cpu")  # where SciPy multiplies
+    rows, columns = [everyone], [everyone]
     for start in range(0, graph.num_nodes, _BLOCK):
         block = (first[start : start + _BLOCK] @ second).tocoo()
         row, column = (torch.from_numpy(ends.astype(np.int64)) for ends in block.coords)
         influence = torch.from_numpy(block.data)
-        strongest = torch.zeros(block.shape[0]).scatter_reduce(0, row, influence, "amax")
+        strongest = influence.new_zeros(block.shape[0]).scatter_reduce(0, row, influence, "amax")
         kept = (influence >= (1 - _ROUNDING) * strongest[row]) & (row + start != column)
         rows.append(row[kept] + start)
         columns.append(column[kept])
-    entries = torch.cat(rows), torch.cat(columns)
-    return Csr.from_entries(*entries, torch.ones(len(entries[0])), graph.adjacency.shape)
+    row, column = (torch.cat(ends).to(graph.device) for ends in (rows, columns))
+    ones = torch.ones(len(row), device=graph.device)
+    return Csr.from_entries(row, column, ones, graph.adjacency.shape)
 
 
 def _two_products(graph: Graph, weights: Tensor) -> Tensor:
@@ -64,7 +66,7 @@ def _two_products(graph: Graph, weights: Tensor) -> Tensor:
 
 def _degree_with_loop(graph: Graph) -> Tensor:
     """Row sums of A + I."""
-    return 1 + graph.adjacency.matmul(torch.ones(graph.num_nodes, 1)).squeeze(1)
+    return 1 + graph.adjacency.matmul(torch.ones(graph.num_nodes, 1, device=graph.device)).squeeze(1)
 
 
 def _steps(graph: Graph) -> tuple[csr_array, csr_array]:
@@ -72,10 +74,10 @@ def _steps(graph: Graph) -> tuple[csr_array, csr_array]:
     from scipy.sparse import csr_array, diags_array
 
     adjacency = graph.adjacency
-    parts = tuple(part.numpy() for part in (adjacency.values, adjacency.indices, adjacency.indptr))
-    stay = 1 / _degree_with_loop(graph).numpy()
+    parts = tuple(part.cpu().numpy() for part in (adjacency.values, adjacency.indices, adjacency.indptr))
+    stay = 1 / _degree_with_loop(graph).cpu().numpy()
     first = csr_array(diags_array(stay) @ csr_array(parts, adjacency.shape) + diags_array(stay))
-    passes_on = (graph.degree <= _HUB).numpy().astype(stay.dtype)
+    passes_on = (graph.degree <= _HUB).cpu().numpy().astype(stay.dtype)
     second = csr_array(diags_array(passes_on) @ first)
     second.eliminate_zeros()
     return first, second

@@ -10,6 +10,8 @@ import math
 import torch
 from torch import Tensor
 
+from gcbr import seeding
+
 _BLOCK = 16_384  # rows whose distances to the centers are held at once
 _ROUNDS = 50
 _TOLERANCE = 1e-4  # of the variance: centers that move less have arrived
@@ -44,7 +46,7 @@ def _spread(points: Tensor, k: int, rng: torch.Generator) -> Tensor:
     """Starting centers far apart: greedy k-means++, the best of a few draws by squared distance each time."""
     norms = points.square().sum(1)
     same = _ROUNDING * float(norms.max())
-    chosen = [int(torch.randint(len(points), (1,), generator=rng))]
+    chosen = [seeding.integer(len(points), rng)]
     squared = _squared_distances(points, norms, chosen, same).squeeze(1)  # to the nearest center so far
     while len(chosen) < k and float(squared.max()) > 0:
         drawn = _draw(squared, 2 + int(math.log(k)), rng)
@@ -64,7 +66,8 @@ def _squared_distances(points: Tensor, norms: Tensor, chosen: list[int], same: f
 def _draw(weights: Tensor, num_drawn: int, rng: torch.Generator) -> list[int]:
     """Rows in proportion to their weight, with replacement; unlike `multinomial`, out of any number."""
     reached = weights.double().cumsum(0)
-    marks = torch.rand(num_drawn, generator=rng, dtype=torch.float64) * reached[-1]
+    shares = torch.rand(num_drawn, generator=rng, dtype=torch.float64, device=rng.device)
+    marks = shares.to(reached.device) * reached[-1]
     # A mark may round up to the total itself; the last row of any weight is where the total is reached.
     last = int(torch.searchsorted(reached, reached[-1]))
     drawn: list[int] = torch.searchsorted(reached, marks, right=True).clamp(max=last).tolist()

@@ -30,7 +30,7 @@ class Learned:
     def __init__(
         self, graph: Graph, policy: Policy, columns: Sequence[str], actions: ActionSpace | None = None
     ) -> None:
-        self._policy = policy
+        self._policy = policy.on(graph.device)
         self._columns = columns
         self._actions = actions or ActionSpace()
         self._facts = GraphFacts(graph)
@@ -55,14 +55,14 @@ class Learned:
         outer = propagation.rows(view.candidates)
         near = marked(outer.indices, num_nodes)
         inner = propagation.rows(near)
-        nodes = marked(torch.cat([inner.indices, _labeled(view)]), num_nodes)
+        nodes = marked(torch.cat([inner.indices, view.taken]), num_nodes)
         states = state_columns(situation(self._facts, view, nodes), self._columns)
         return self._policy.scores(inner.columns(nodes), states, outer.columns(near))[0]
 
     def _choices(self, view: View, shown: Situation) -> Tensor:
         if self._actions == ActionSpace():
             return view.candidates
-        is_candidate = torch.zeros(1, view.graph.num_nodes, dtype=torch.bool)
+        is_candidate = torch.zeros(1, view.graph.num_nodes, dtype=torch.bool, device=view.graph.device)
         is_candidate[0, view.candidates] = True
         representatives = self._facts.representatives if self._actions.coarse else None
         return choices(is_candidate, shown.probabilities, representatives, self._actions)[0].nonzero()[:, 0]
@@ -111,7 +111,7 @@ def situation(facts: GraphFacts, view: View, nodes: Tensor | None = None) -> Sit
 
     `nodes`, if only some are wanted, are in ascending order, the labeled ones among them.
     """
-    labeled, prediction = _labeled(view), view.prediction
+    labeled, prediction = view.taken, view.prediction
     return Situation(
         facts=facts if nodes is None else FactsOfSome(facts, nodes),
         probabilities=(prediction.probabilities if nodes is None else prediction.of(nodes)).unsqueeze(0),
@@ -122,11 +122,7 @@ def situation(facts: GraphFacts, view: View, nodes: Tensor | None = None) -> Sit
     )
 
 
-def _labeled(view: View) -> Tensor:
-    return torch.tensor([*view.labels.nodes, *view.pending], dtype=torch.long)
-
-
 def _answers(view: View) -> Tensor:
-    told = torch.tensor(view.labels.classes, dtype=torch.long)
+    told = torch.tensor(view.labels.classes, dtype=torch.long, device=view.graph.device)
     one_hot = torch.nn.functional.one_hot(told, view.num_classes).float()
-    return torch.cat([one_hot, view.prediction.of(torch.tensor(view.pending, dtype=torch.long))])
+    return torch.cat([one_hot, view.prediction.of(view.taken[len(told) :])])

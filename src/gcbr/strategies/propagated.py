@@ -20,8 +20,9 @@ def propagated_features(graph: Graph, rng: torch.Generator) -> Tensor:
     """
     num_features = graph.num_features
     if num_features > WIDTH:
-        projection = torch.randn(num_features, WIDTH, generator=rng) / math.sqrt(WIDTH)
+        drawn = torch.randn(num_features, WIDTH, generator=rng, device=rng.device)
+        projection = drawn.to(graph.device) / math.sqrt(WIDTH)
     else:
-        projection = torch.eye(num_features)
+        projection = torch.eye(num_features, device=graph.device)
     narrow = graph.x.matmul(projection)
     return graph.propagation.matmul(graph.propagation.matmul(narrow))

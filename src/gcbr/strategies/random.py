@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from gcbr import seeding
 from gcbr.graph import Graph
 from gcbr.view import View
 
@@ -15,5 +16,4 @@ class Random:
         pass
 
     def select(self, view: View) -> int:
-        choice = torch.randint(len(view.candidates), (1,), generator=view.rng)
-        return int(view.candidates[choice])
+        return int(view.candidates[seeding.integer(len(view.candidates), view.rng)])

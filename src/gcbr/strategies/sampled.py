@@ -34,8 +34,8 @@ class Sampled:
         self._num_candidates = num_candidates
 
     def select(self, view: View) -> int:
-        order = torch.randperm(len(view.candidates), generator=view.rng)
-        drawn = order[: self._num_candidates].sort().values
+        order = torch.randperm(len(view.candidates), generator=view.rng, device=view.rng.device)
+        drawn = order[: self._num_candidates].sort().values.to(view.candidates.device)
         return self._strategy.select(replace(view, candidates=view.candidates[drawn]))
 
 
