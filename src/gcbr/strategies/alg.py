@@ -36,7 +36,7 @@ class ALG:
         unsure = scores.entropy(view.prediction.probabilities)
         gain = influence_on(view.graph, uncovered * unsure)
         is_open = ~scores.is_majority(view.counts, view.budget)
-        # As percentiles: influence itself spans decades, and hubs alone make poor labels, all the more those that
-        # stay uncertain. On graphs of three classes and few labels that was worse than choosing at random.
+        # As percentiles: influence itself spans decades, and hubs alone make poor labels, all the more those
+        # that stay uncertain: with three classes and few labels worse than those chosen at random.
         worth = scores.percentile(gain) + scores.percentile(unsure)
         return highest(predicted_in(view, is_open), worth)
