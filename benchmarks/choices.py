@@ -23,11 +23,12 @@ from torch import Tensor
 
 from benchmarks.choose_policy import FIRST_SEED
 from gcbr import scores
+from gcbr.classifier import ClassifierFactory, GCNClassifier
 from gcbr.datasets import load_dataset
 from gcbr.datasets.features import centered_shares, rows_of_norm
 from gcbr.engine.memory import keep_freed_memory
 from gcbr.environment import EnvConfig
-from gcbr.graph import Dataset
+from gcbr.graph import Dataset, Labels
 from gcbr.policy import Policy
 from gcbr.simulation import run_simulation
 from gcbr.state import GraphFacts
@@ -75,10 +76,24 @@ def unseen_graphs(features: str, data: Path | None) -> dict[str, Dataset]:
     return graphs
 
 
-def score(policy: Policy, columns: tuple[str, ...], dataset: Dataset, runs: int) -> dict[str, float]:
-    factory = learned(policy, columns)
+def several_epochs(per_answer: int) -> ClassifierFactory:
+    """The classifier that takes so many steps after each answer; in the end as many as any other."""
+
+    class Eager(GCNClassifier):
+        def update(self, labels: Labels, epochs: int = 1) -> None:
+            super().update(labels, per_answer if epochs == 1 else epochs)
+
+    return Eager
+
+
+def score(
+    policy: Policy, columns: tuple[str, ...], dataset: Dataset, runs: int, epochs: int
+) -> dict[str, float]:
+    factory, classifier = learned(policy, columns), several_epochs(epochs)
     finals = [
-        run_simulation(dataset, "policy", factory=factory, seed=seed, curve_points=1).final
+        run_simulation(
+            dataset, "policy", factory=factory, classifier=classifier, seed=seed, curve_points=1
+        ).final
         for seed in range(FIRST_SEED, FIRST_SEED + runs)
     ]
     return {
@@ -103,6 +118,7 @@ def main() -> None:
     parser.add_argument(
         "--terminal", type=int, default=0, help="epochs of training on before the last reward"
     )
+    parser.add_argument("--epochs-per-query", type=int, default=1, help="in training and in use")
     parser.add_argument("--unseen", action="store_true", help="score on Photo and synthetic graphs as well")
     parser.add_argument("--source-norm", type=float, help="train with rows of Cora of this Euclidean norm")
     parser.add_argument("--seed", type=int, default=0)
@@ -113,7 +129,11 @@ def main() -> None:
     graphs = {"cora": load_dataset("cora", data_dir=options.data, features=options.features)}
     if options.unseen:
         graphs |= unseen_graphs(options.features, options.data)
-    env = replace(env_config(options.method, EnvConfig()), final_epochs=options.terminal)
+    env = replace(
+        env_config(options.method, EnvConfig()),
+        final_epochs=options.terminal,
+        epochs_per_query=options.epochs_per_query,
+    )
     config = TrainConfig(
         episodes=options.episodes,
         actor_rate=options.rate,
@@ -126,7 +146,9 @@ def main() -> None:
         if trainer.episode % options.score_every:
             return
         for name, dataset in graphs.items():
-            figures = score(trainer.policy, tuple(env.columns), dataset, options.runs)
+            figures = score(
+                trainer.policy, tuple(env.columns), dataset, options.runs, options.epochs_per_query
+            )
             line = {"graph": name, "episode": trainer.episode, **figures, "runs": options.runs}
             setting = {key: str(value) for key, value in vars(options).items() if key not in ("data", "out")}
             with options.out.open("a") as file:

@@ -3,8 +3,8 @@
 "ALG: Fast and Accurate Active Learning Framework for Graph Convolutional Networks" wants labels whose
 receptive fields, two hops wide, cover as much of the graph as possible, and as many labels in each class.
 Our reading: a node is worth its influence on the nodes around it, of which each counts the less the more
-influence labels have on it already and the surer the classifier is of it; that and its own uncertainty count
-alike; and a predicted class that has its share of the budget is closed.
+influence labels have on it already and the surer the classifier is of it; a predicted class that has its
+share of the budget is closed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COVERED = 0.2
 
 
 class ALG:
-    """Uncertain nodes with influence where labels have little, in classes short of their share."""
+    """The most influence where labels have little and predictions are unsure, in classes short of labels."""
 
     def __init__(self, graph: Graph, budget: int, rng: torch.Generator) -> None:
         pass
@@ -34,9 +34,5 @@ class ALG:
         taken[view.taken] = 1
         uncovered = (-influence_of(view.graph, taken) / COVERED).exp()
         unsure = scores.entropy(view.prediction.probabilities)
-        gain = influence_on(view.graph, uncovered * unsure)
         is_open = ~scores.is_majority(view.counts, view.budget)
-        # As percentiles: influence itself spans decades, and hubs alone make poor labels, all the more those
-        # that stay uncertain: with three classes and few labels worse than those chosen at random.
-        worth = scores.percentile(gain) + scores.percentile(unsure)
-        return highest(predicted_in(view, is_open), worth)
+        return highest(predicted_in(view, is_open), influence_on(view.graph, uncovered * unsure))
