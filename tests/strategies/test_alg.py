@@ -57,7 +57,7 @@ def test_what_the_classifier_is_sure_of_counts_for_nothing(make_view):
     graph = graph_of([(0, leaf) for leaf in range(1, 6)] + [(6, leaf) for leaf in range(7, 10)], 10)
     rows = [[1.0, 0.0]] * 6 + [[0.5, 0.5]] * 4
     assert alg(graph).select(make_view(graph, rows)) == 6
-    # of the smaller one but a leaf as well: two steps from the leaf end there and at the center with 3/8 each,
+    # of the smaller one but a leaf as well: two steps from it end there and at the center with 3/8 each,
     # staying half the time and coming from the center a quarter, and at each other leaf with 1/8
     rows[6:9] = [[0.0, 1.0]] * 3
     assert alg(graph).select(make_view(graph, rows)) in (6, 9)
