@@ -13,6 +13,7 @@ from gcbr.strategies.alg import ALG
 from gcbr.strategies.allie import allie
 from gcbr.strategies.anrmab import ANRMAB
 from gcbr.strategies.balanced import balanced
+from gcbr.strategies.bigene import bigene
 from gcbr.strategies.by_score import Degree, Entropy, Margin, PageRank
 from gcbr.strategies.coreset import CoreSet
 from gcbr.strategies.featprop import FeatProp
@@ -57,7 +58,7 @@ STRATEGIES: dict[str, StrategyEntry] = {
     ),
     "graphpart": StrategyEntry(GraphPart, "featprop inside each community", "Ma et al. 2022"),
     "alg": StrategyEntry(
-        ALG, "influence where labels are few and predictions unsure; class quotas", "Zhang, Shen et al. 2021"
+        ALG, "influence where labels are few and predictions unsure; quotas", "Zhang, Shen et al. 2021"
     ),
     "grain": StrategyEntry(
         Grain, "the most nodes newly influenced, and of the most kinds", "Zhang, Yang et al. 2021"
@@ -67,12 +68,18 @@ STRATEGIES: dict[str, StrategyEntry] = {
     ),
     "allie": StrategyEntry(
         allie,
-        "a trained policy: one uncertain candidate of each predicted class",
+        "a trained policy among uncertain nodes, one of each class",
         "Cui et al. 2022",
         policy=True,
     ),
+    "bigene": StrategyEntry(
+        bigene,
+        "a trained policy for batches: each choice sees the last ones",
+        "Zhang et al. 2022",
+        policy=True,
+    ),
     "gcbr": StrategyEntry(
-        shipped("gcbr"), "a trained policy: informative nodes of classes with few labels", _GCBR, policy=True
+        shipped("gcbr"), "a trained policy: informative nodes, where labels are few", _GCBR, policy=True
     ),
     "gcbr++": StrategyEntry(
         shipped("gcbr++"), "gcbr, trained to avoid classes that have their share", _GCBR, policy=True
