@@ -33,6 +33,7 @@ def test_names_are_split_at_commas_but_for_those_of_a_synthetic_graph():
         "synthetic:nodes=400,seed=1",
         "cora",
     ]
+    assert split_names("alpha=0.5,alpha=1.0") == ["alpha=0.5", "alpha=1.0"]
 
 
 def test_a_policy_file_stands_beside_its_plan(tmp_path: Path):

@@ -111,7 +111,7 @@ def split_names(text: str) -> list[str]:
     """`a,b` as two names; the options of `synthetic:nodes=400,seed=1` hold commas of their own."""
     names: list[str] = []
     for part in filter(None, (part.strip() for part in text.split(","))):
-        if "=" in part and ":" not in part and names:
+        if "=" in part and ":" not in part and names and ":" in names[-1]:
             names[-1] += f",{part}"
         else:
             names.append(part)
