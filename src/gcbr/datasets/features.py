@@ -65,10 +65,21 @@ def centered_shares(matrix: Csr | Dense) -> Centered:
     return Centered(base, (sums / base.shape[0]).to(base.values.dtype))
 
 
+def presence(matrix: Csr | Dense) -> Csr | Dense:
+    """1 for every number above 0: whether a word occurs, not how often."""
+    return replace(matrix, values=(matrix.values > 0).to(matrix.values.dtype))
+
+
+def _co_cs(matrix: Csr | Dense) -> Csr | Dense:
+    # The files of both Coauthor graphs hold word counts; PyTorch Geometric reads them as 0 and 1. With counts,
+    # `random` on Co-Phy stays a point below the paper's figure, so that is how the authors must have read them.
+    return rows_summing_to_one(presence(matrix))
+
+
 def _co_phy(matrix: Csr | Dense) -> Centered:
     columns = torch.arange(NUM_CO_PHY_COLUMNS)
     cut = Dense(matrix.values[:, columns]) if isinstance(matrix, Dense) else matrix.columns(columns)
-    return centered_shares(cut)  # rows sum to 1 over the columns that are left
+    return centered_shares(presence(cut))  # rows sum to 1 over the columns that are left
 
 
 def _untouched(matrix: Csr | Dense) -> Csr | Dense:
@@ -80,7 +91,7 @@ PAPER_RULES: dict[str, Callable[[Csr | Dense], Matrix]] = {
     "citeseer": centered_shares,
     "pubmed": centered_shares,
     "reddit": _untouched,
-    "co-cs": rows_summing_to_one,
+    "co-cs": _co_cs,
     "co-phy": _co_phy,
 }
 
