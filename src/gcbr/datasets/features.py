@@ -71,8 +71,8 @@ def presence(matrix: Csr | Dense) -> Csr | Dense:
 
 
 def _co_cs(matrix: Csr | Dense) -> Csr | Dense:
-    # The files of both Coauthor graphs hold word counts; PyTorch Geometric reads them as 0 and 1. With counts,
-    # `random` on Co-Phy stays a point below the paper's figure, so that is how the authors must have read them.
+    # The files of both Coauthor graphs hold word counts; PyTorch Geometric reads them as 0 and 1. So must the
+    # authors have: with counts, `random` on Co-Phy stays a point below the paper's figure.
     return rows_summing_to_one(presence(matrix))
 
 
