@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import statistics
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,25 @@ def test_a_full_disk_keeps_the_answer_on_the_page_until_it_is_saved(
     assert page.is_hidden("#alert")
     assert list(served.project.labels().values()) == [papers.classes[1]]
     new_page.complaints.clear()  # the browser notes the refused request
+
+
+def test_a_look_that_began_before_a_failed_answer_does_not_hide_its_alert(served: Any, new_page: Any) -> None:
+    """The page looks by itself now and then: its reply may come after the answer's."""
+    page = new_page(served)
+    held: list[Any] = []
+    page.route(re.compile("/api/(state|turn)$"), lambda route: held.append(route))
+    for _ in range(300):
+        if held:
+            break
+        page.wait_for_timeout(50)
+    page.route("**/api/answers", lambda route: route.fulfill(status=507, body='{"detail": "Full."}'))
+    page.keyboard.press("2")
+    page.wait_for_selector("#alert:has-text('Full.')")
+    with page.expect_response("**/api/*"):
+        held.pop().continue_()
+    page.wait_for_timeout(200)  # what the page does with the reply
+    assert page.is_visible("#alert-retry")
+    new_page.complaints.clear()
 
 
 def test_a_lost_reply_is_answered_once(served: Any, new_page: Any) -> None:

@@ -414,21 +414,24 @@ function watch() {
 }
 
 async function glance() {
+  const seen = turn;
+  // An answer given meanwhile makes the reply old news, and one that was not saved keeps its alert.
+  const isOld = () => turn !== seen || isBusy || unsent;
   try {
-    const seen = turn;
     if (!turn || turn.status !== "ready" || (!turn.reasons && !turn.second)) {
       const next = await get("/api/turn");
-      if (turn === seen && !isBusy) show(next);
+      if (isOld()) return;
+      show(next);
     } else {
       const state = await get("/api/state");
-      if (turn !== seen || isBusy) return;
+      if (isOld()) return;
       turn = { ...turn, state };
       colors.learn(state.classes.map((cls) => cls.name));
       showState(state);
     }
     if (!turn.state.trouble) hideAlert();
   } catch (error) {
-    complain(error);
+    if (!isOld()) complain(error);
   }
 }
 
