@@ -12,6 +12,7 @@ import math
 import torch
 from torch import Tensor
 
+from gcbr.engine.gcn import Prediction
 from gcbr.graph import Graph
 from gcbr.strategies.criteria import CRITERIA, Criteria
 from gcbr.view import View
@@ -27,6 +28,7 @@ class ANRMAB:
         self._criteria = Criteria(graph)
         self._floor = min(1 / num_arms, math.sqrt(math.log(num_arms) / (num_arms * budget)))
         self._log_weights = torch.zeros(num_arms, device=graph.device)
+        self._judged: tuple[Prediction, Tensor] | None = None
 
     @property
     def arm_probabilities(self) -> Tensor:
@@ -35,7 +37,10 @@ class ANRMAB:
         return (1 - num_arms * self._floor) * self._log_weights.softmax(0) + self._floor
 
     def select(self, view: View) -> int:
-        mixture = self.arm_probabilities @ self._proposals(view)
+        criteria = self._criteria(view)
+        if not view.pending:
+            self._judged = view.prediction, criteria
+        mixture = self.arm_probabilities @ _proposals(criteria, view)
         drawn = torch.multinomial(mixture.to(view.rng.device), 1, generator=view.rng)
         return int(view.candidates[int(drawn)])
 
@@ -43,10 +48,19 @@ class ANRMAB:
         if not view.labels:  # nothing was predicted yet, so nothing can have been foreseen
             return
         foreseen = int(view.prediction.probabilities[node].argmax()) == cls
-        proposed = self._proposals(view)[:, view.candidates == node].squeeze(1)  # [num_arms]
+        proposed = _proposals(self._criteria_of(view), view)[:, view.candidates == node].squeeze(
+            1
+        )  # [num_arms]
         reward = foreseen * proposed / (self.arm_probabilities @ proposed)
         self._log_weights = self._log_weights + self._floor / 2 * reward
 
-    def _proposals(self, view: View) -> Tensor:
-        """[num_arms, num_candidates], each row summing to 1."""
-        return (SHARPNESS * self._criteria(view)[:, view.candidates]).softmax(1)
+    def _criteria_of(self, view: View) -> Tensor:
+        """Those that chose, if this view did: a k-means is most of what a choice costs."""
+        if self._judged is not None and self._judged[0] is view.prediction:
+            return self._judged[1]
+        return self._criteria(view)
+
+
+def _proposals(criteria: Tensor, view: View) -> Tensor:
+    """[num_arms, num_candidates], each row summing to 1."""
+    return (SHARPNESS * criteria[:, view.candidates]).softmax(1)
