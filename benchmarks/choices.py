@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.choose_policy import FIRST_SEED
+from benchmarks.guises import guises
 from gcbr import scores
 from gcbr.classifier import ClassifierFactory, GCNClassifier
 from gcbr.datasets import load_dataset
@@ -121,6 +122,9 @@ def main() -> None:
     parser.add_argument("--epochs-per-query", type=int, default=1, help="in training and in use")
     parser.add_argument("--unseen", action="store_true", help="score on Photo and synthetic graphs as well")
     parser.add_argument("--source-norm", type=float, help="train with rows of Cora of this Euclidean norm")
+    parser.add_argument(
+        "--guises", type=int, default=0, help="train on so many guises of Cora besides, in turn"
+    )
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -163,7 +167,7 @@ def main() -> None:
     if options.source_norm is not None:
         x = rows_of_norm(source.graph.x, options.source_norm)
         source = replace(source, graph=replace(source.graph, x=x))
-    Trainer([source], env, config).train(played)
+    Trainer([source, *guises(source, options.guises)], env, config).train(played)
 
 
 if __name__ == "__main__":
