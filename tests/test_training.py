@@ -3,6 +3,7 @@
 import csv
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -337,6 +338,26 @@ def test_a_training_killed_after_its_last_episode_needs_no_other(out: Path):
     )
     assert played == []
     assert card.episodes == 5
+
+
+def test_a_disk_without_room_ends_a_training_with_one_line_and_it_goes_on_later(tmp_path: Path):
+    """A file that the system lets grow no further stands for a full disk."""
+    options = "train synthetic:nodes=60,classes=3,features=8 --budget 6 --episodes 4 --out p.safetensors"
+    command = [Path(sys.executable).parent / "gcbr", *options.split()]
+
+    def little_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+
+    full = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=False, preexec_fn=little_room
+    )
+    assert full.returncode == 1
+    assert "Traceback" not in full.stderr
+    assert "cannot be written (File too large); make room" in full.stderr
+    assert not (tmp_path / "p.safetensors").exists()
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "p.safetensors").exists()
 
 
 KILLED = """

@@ -18,8 +18,10 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(descriptor)
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as reason:
         os.unlink(temporary)
+        if isinstance(reason, OSError):
+            reason.filename = str(path)  # what was to be written, not the file that is gone again
         raise
 
 

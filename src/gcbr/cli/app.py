@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -13,7 +14,10 @@ from gcbr.cli import bench, classify, console, data, label, policies, run, strat
 from gcbr.errors import InputError
 
 USER_MISTAKE = 2
+NO_ROOM = 1
 INTERRUPTED = 130
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, somebody's part of it, a file's largest size
 
 app = typer.Typer(
     name="gcbr",
@@ -70,6 +74,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         console.complain("interrupted")
         return INTERRUPTED
+    except OSError as problem:
+        if problem.errno not in _NO_ROOM:
+            raise
+        where = f"{problem.filename} cannot be written" if problem.filename else "nothing more can be written"
+        console.complain(f"{where} ({problem.strerror}); make room and give the same command again")
+        return NO_ROOM
     return 0
 
 
