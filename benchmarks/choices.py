@@ -22,11 +22,11 @@ import torch
 from torch import Tensor
 
 from benchmarks.choose_policy import FIRST_SEED
-from benchmarks.guises import guises
 from gcbr import scores
 from gcbr.classifier import ClassifierFactory, GCNClassifier
 from gcbr.datasets import load_dataset
 from gcbr.datasets.features import centered_shares, rows_of_norm
+from gcbr.datasets.guises import guises
 from gcbr.engine.memory import keep_freed_memory
 from gcbr.environment import EnvConfig
 from gcbr.graph import Dataset, Labels

@@ -222,7 +222,7 @@ def _card(trainer: Trainer, method: str, sources: Sequence[Dataset]) -> PolicyCa
         columns=tuple(trainer.env.columns),
         width=trainer.config.width,
         features=sources[0].graph.feature_rule,
-        sources=tuple(source.graph.name for source in sources),
+        sources=tuple(dict.fromkeys(source.graph.name for source in sources)),
         episodes=trainer.episode,
         settings=trainer.settings(),
         curve=binned(trainer.curve, CURVE_BIN),

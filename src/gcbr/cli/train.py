@@ -76,6 +76,12 @@ def train(
     focal: Annotated[
         float, typer.Option(min=0, help="Gamma of a focal loss in the classifier; 0 is cross-entropy.")
     ] = 0.0,
+    guises: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Play on N guises of each source as well: some of its classes, rescaled."
+        ),
+    ] = 0,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of weights and games.")] = 0,
     features: Annotated[
         str, typer.Option(metavar="RULE", help="Feature scaling: default or paper.")
@@ -99,6 +105,7 @@ def train(
     import torch
 
     from gcbr.datasets import load_dataset
+    from gcbr.datasets.guises import guises as guises_of
     from gcbr.engine.gcn import GCNConfig
     from gcbr.engine.memory import keep_freed_memory
     from gcbr.environment import EnvConfig
@@ -114,10 +121,12 @@ def train(
         method, TrainConfig(episodes=episodes, update_every=update_every, seed=seed), discount
     )
     with progress.downloads() as downloads:
-        datasets = [
-            load_dataset(name, data_dir=data, features=features, progress=downloads.report).to(where)
+        loaded = [
+            load_dataset(name, data_dir=data, features=features, progress=downloads.report)
             for name in sources
         ]
+    others = [guise for dataset in loaded for guise in guises_of(dataset, guises)] if guises else []
+    datasets = [dataset.to(where) for dataset in [*loaded, *others]]
     writer = _writer(tensorboard)
     with progress.training(episodes) as bar:
 
