@@ -17,6 +17,7 @@ import torch
 from gcbr import metrics
 from gcbr.actions import ActionSpace
 from gcbr.checkpoints import load_policy, read_tensors, save_policy, write_tensors
+from gcbr.cli.app import main
 from gcbr.datasets import SyntheticConfig, synthetic
 from gcbr.engine.gcn import GCNConfig
 from gcbr.environment import EnvConfig, LabelingEnv
@@ -71,6 +72,19 @@ def test_the_policy_file_says_how_it_was_trained(tmp_path: Path):
     assert card.settings["env"]["reward"] == {"gain_weight": 0.5, "penalty": 0.05, "kind": "balanced"}
     assert [point["episode"] for point in card.curve] == [5]
     assert policy.scores(tiny().graph.propagation, torch.rand(1, 40, 6)).shape == (1, 40)
+
+
+def test_guises_are_sources_of_their_own_under_one_name(tmp_path: Path, capsys):
+    out = tmp_path / "policy.safetensors"
+    options = "--guises 2 --episodes 3 --budget 4 --parallel 2 --update-every 2"
+    graph = "synthetic:nodes=60,classes=4,features=8"
+    assert main(["train", graph, "--out", str(out), *options.split()]) == 0
+    assert load_policy(out)[1].sources == (graph, f"guises of {graph}")
+    assert f"on {graph}, guises of {graph}" in capsys.readouterr().out
+    assert (
+        main(["train", "synthetic:classes=2", "--out", str(tmp_path / "2.safetensors"), "--guises", "1"]) == 2
+    )
+    assert "has 2 classes; guises are made of graphs with 3 or more" in capsys.readouterr().err
 
 
 def test_the_log_has_a_line_for_every_episode(tmp_path: Path):
