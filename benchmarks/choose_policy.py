@@ -54,7 +54,7 @@ def main() -> None:
         ]
         rho = fmean(run["imbalance_ratio"] for run in on_cora)
         rows.append(
-            f"{100 * means[0]:6.2f} / {means[1]:.2f}   {path.stem:30} "
+            f"{100 * means[0]:6.2f} / {means[1]:.2f}   {path.parent.name}/{path.stem:24} "
             f"Cora {macro.mean:6.2f} ± {macro.margin or 0:.2f} / {rho:.2f}"
         )
     print(f"mean Macro-F1 / imbalance ratio of Cora ({options.runs} runs) and {NUM_GUISES} guises of it")

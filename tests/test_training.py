@@ -79,8 +79,8 @@ def test_guises_are_sources_of_their_own_under_one_name(tmp_path: Path, capsys):
     options = "--guises 2 --episodes 3 --budget 4 --parallel 2 --update-every 2"
     graph = "synthetic:nodes=60,classes=4,features=8"
     assert main(["train", graph, "--out", str(out), *options.split()]) == 0
-    assert load_policy(out)[1].sources == (graph, f"guises of {graph}")
-    assert f"on {graph}, guises of {graph}" in capsys.readouterr().out
+    assert load_policy(out)[1].sources == (graph, f"2 guises of {graph}")
+    assert f"on {graph}, 2 guises of {graph}" in capsys.readouterr().out
     assert (
         main(["train", "synthetic:classes=2", "--out", str(tmp_path / "2.safetensors"), "--guises", "1"]) == 2
     )

@@ -51,7 +51,7 @@ def test_guises_are_the_same_for_the_same_seed_and_differ_in_classes_and_scale(s
     assert described(drawn) == described(again)
     assert described(drawn) != described(others)
     assert {guise.num_classes for guise in drawn} == {3, 4}
-    assert {guise.graph.name for guise in drawn} == {"guises of star"}
+    assert {guise.graph.name for guise in drawn} == {"40 guises of star"}
     whole = [guise.graph.x.to_dense() for guise in drawn if guise.num_classes == 4]
     assert any(torch.equal(x, X) for x in whole)
     shares = X / X.sum(1, keepdim=True)

@@ -35,7 +35,9 @@ def guises(dataset: Dataset, count: int, seed: int = SEED) -> list[Dataset]:
         )
     rng = seeding.generator(seed)
     spans = dataset.num_classes - FEWEST_CLASSES + 1
-    return [_guise(dataset, FEWEST_CLASSES + number % spans, rng) for number in range(count)]
+    drawn = [_guise(dataset, FEWEST_CLASSES + number % spans, rng) for number in range(count)]
+    name = f"{count} guises of {dataset.graph.name}"
+    return [replace(guise, graph=replace(guise.graph, name=name)) for guise in drawn]
 
 
 def some_classes(dataset: Dataset, classes: Tensor) -> Dataset:
@@ -44,7 +46,6 @@ def some_classes(dataset: Dataset, classes: Tensor) -> Dataset:
     graph = dataset.graph
     part = replace(
         graph,
-        name=f"guises of {graph.name}",
         adjacency=graph.adjacency.rows(nodes).columns(nodes),
         x=graph.x.rows(nodes),
         node_names=None,
