@@ -2,7 +2,7 @@
 
     python -m benchmarks.choose_policy --data DIR benchmarks/policies/gcbr-paper-*.safetensors
 
-labels Cora and eight guises of it with every policy given, one per training seed and point of its training,
+labels Cora and guises of it with every policy given, one per training seed and point of its training,
 with the budget and the final epochs of the tables (20 labels a class), and prints Macro-F1 and imbalance
 ratio, best first: the means over Cora and its guises, and those of Cora. No training had these seeds or these
 guises. Runs are kept in a file of JSON lines, so that calling again after further training runs only what is
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from statistics import fmean
@@ -31,8 +32,6 @@ from gcbr.statistics import estimate
 from gcbr.strategies.learned import learned
 
 FIRST_SEED = 1000  # apart from the seeds of every table
-NUM_GUISES = 8
-RUNS_PER_GUISE = 4
 
 
 def main() -> None:
@@ -40,13 +39,16 @@ def main() -> None:
     parser.add_argument("policies", type=Path, nargs="+")
     parser.add_argument("--data", type=Path, default=None)
     parser.add_argument("--runs", type=int, default=12, help="of Cora itself")
+    parser.add_argument("--guises", type=int, default=8)
+    parser.add_argument("--runs-of-guise", type=int, default=4)
     parser.add_argument("--records", type=Path, default=Path("benchmarks/policies/scores.jsonl"))
     options = parser.parse_args()
     torch.set_num_threads(1)
     keep_freed_memory()
     rows = []
+    runs = (options.runs, *[options.runs_of_guise] * options.guises)
     for path in options.policies:
-        on_cora, *on_guises = held_out_scores(path, options.runs, options.data, options.records)
+        on_cora, *on_guises = held_out_scores(path, runs, options.data, options.records)
         macro = estimate([100 * run["macro_f1"] for run in on_cora])
         means = [
             fmean(fmean(run[measure] for run in runs) for runs in (on_cora, *on_guises))
@@ -57,12 +59,14 @@ def main() -> None:
             f"{100 * means[0]:6.2f} / {means[1]:.2f}   {path.parent.name}/{path.stem:24} "
             f"Cora {macro.mean:6.2f} ± {macro.margin or 0:.2f} / {rho:.2f}"
         )
-    print(f"mean Macro-F1 / imbalance ratio of Cora ({options.runs} runs) and {NUM_GUISES} guises of it")
+    print(f"mean Macro-F1 / imbalance ratio of Cora ({options.runs} runs) and {options.guises} guises of it")
     print("\n".join(sorted(rows, reverse=True)))
 
 
-def held_out_scores(path: Path, runs: int, data: Path | None, records: Path) -> list[list[dict[str, Any]]]:
-    """The runs of one policy on each graph, from the records where they are there already."""
+def held_out_scores(
+    path: Path, runs: Sequence[int], data: Path | None, records: Path
+) -> list[list[dict[str, Any]]]:
+    """So many runs of one policy on Cora and on each guise, from the records where they are there already."""
     policy, card = load_policy(path)
     key = fingerprint(policy)
     # The first records are of Cora alone and do not say so.
@@ -71,8 +75,9 @@ def held_out_scores(path: Path, runs: int, data: Path | None, records: Path) -> 
     }
     factory = learned(policy, card.columns, card.actions)
     scores = []
-    for name, dataset in _graphs(card.features, data).items():
-        seeds = range(FIRST_SEED, FIRST_SEED + (runs if name == "cora" else RUNS_PER_GUISE))
+    graphs = _graphs(card.features, data, len(runs) - 1)
+    for (name, dataset), num_runs in zip(graphs.items(), runs, strict=True):
+        seeds = range(FIRST_SEED, FIRST_SEED + num_runs)
         for seed in seeds:
             if (name, seed) in done:
                 continue
@@ -87,9 +92,9 @@ def held_out_scores(path: Path, runs: int, data: Path | None, records: Path) -> 
 
 
 @cache
-def _graphs(features: str, data: Path | None) -> dict[str, Dataset]:
+def _graphs(features: str, data: Path | None, num_guises: int) -> dict[str, Dataset]:
     cora = load_dataset("cora", data_dir=data, features=features)
-    others = guises(cora, NUM_GUISES, seed=FIRST_SEED)
+    others = guises(cora, num_guises, seed=FIRST_SEED)
     return {"cora": cora} | {f"guise {number}": guise for number, guise in enumerate(others, start=1)}
 
 
