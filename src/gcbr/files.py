@@ -20,7 +20,7 @@ def write_atomically(path: Path, content: bytes) -> None:
         os.replace(temporary, path)
     except BaseException as reason:
         os.unlink(temporary)
-        if isinstance(reason, OSError):
+        if isinstance(reason, OSError) and reason.errno is not None:
             reason.filename = str(path)  # what was to be written, not the file that is gone again
         raise
 
