@@ -51,7 +51,7 @@ def main() -> None:
         on_cora, *on_guises = held_out_scores(path, runs, options.data, options.records)
         macro = estimate([100 * run["macro_f1"] for run in on_cora])
         means = [
-            fmean(fmean(run[measure] for run in runs) for runs in (on_cora, *on_guises))
+            fmean(fmean(run[measure] for run in graph) for graph in (on_cora, *on_guises))
             for measure in ("macro_f1", "imbalance_ratio")
         ]
         rho = fmean(run["imbalance_ratio"] for run in on_cora)

@@ -48,9 +48,8 @@ class ANRMAB:
         if not view.labels:  # nothing was predicted yet, so nothing can have been foreseen
             return
         foreseen = int(view.prediction.probabilities[node].argmax()) == cls
-        proposed = _proposals(self._criteria_of(view), view)[:, view.candidates == node].squeeze(
-            1
-        )  # [num_arms]
+        proposals = _proposals(self._criteria_of(view), view)
+        proposed = proposals[:, view.candidates == node].squeeze(1)  # [num_arms]
         reward = foreseen * proposed / (self.arm_probabilities @ proposed)
         self._log_weights = self._log_weights + self._floor / 2 * reward
 
