@@ -132,7 +132,7 @@ def test_the_weights_of_a_policy_are_part_of_the_key_and_its_notes_are_not(plann
     plan = parse_plan(SMALL.replace('"age"', f'"gcbr", "{file}", "mine"'), "here")
     plan = plan.model_copy(update={"policies": {"mine": str(file)}})
     assert {run.fingerprint for run in planned(plan).runs if run.strategy != "random"} == {mark}
-    assert planned(plan).policies == {("mine", "default"): file}
+    assert planned(plan).policies == {("mine", mark): file}
 
     from gcbr.checkpoints import read_tensors
 
@@ -156,12 +156,20 @@ features = "paper"
 )
 
 
-def test_policies_are_trained_once_for_each_rule_of_the_datasets():
+def test_policies_are_trained_once_under_the_plans_rule():
     plan = parse_plan(TRAINED, "here")
     few, many = Training(method="gcbr", episodes=2), Training(method="gcbr", episodes=20)
-    assert trainings(plan, ["digits"]) == [Trained(few, "default"), Trained(many, "default")]
-    assert [policy.features for policy in trainings(plan, plan.datasets)] == ["default"] * 2 + ["paper"] * 2
-    assert trainings(narrowed(plan, strategies=["random"]), plan.datasets) == []
+    assert trainings(plan) == [Trained(few, "default"), Trained(many, "default")]
+    assert trainings(narrowed(plan, strategies=["random"])) == []
+
+
+def test_a_dataset_under_another_rule_is_labeled_by_the_same_policies(planned, tmp_path: Path):
+    plan = narrowed(parse_plan(TRAINED, "here"), strategies=["few"])
+    file = tmp_path / "gcbr-episodes-2-default.safetensors"
+    shutil.copy(shipped()["gcbr-default"], file)
+    runs = planned(plan).runs
+    assert {(run.dataset, run.features) for run in runs} == {("digits", "default"), ("cora", "paper")}
+    assert len({run.fingerprint for run in runs}) == 1
 
 
 def test_a_trained_policy_has_one_key_whatever_a_plan_calls_it(planned, tmp_path: Path, make_record):
@@ -174,7 +182,7 @@ def test_a_trained_policy_has_one_key_whatever_a_plan_calls_it(planned, tmp_path
     )
     (key,) = {run.strategy for run in todo.runs} - {"random"}
     assert key == "gcbr(episodes=2)"
-    assert todo.policies == {(key, "default"): file}
+    assert todo.policies == {(key, todo.runs[-1].fingerprint): file}
     labeled = todo.labeled([make_record(key, 0), make_record("random", 0)])
     assert [record.run.strategy for record in labeled] == ["few", "random"]
 
@@ -189,4 +197,4 @@ def test_every_shipped_plan_has_runs_or_policies_to_train(name: str, planned):
     plan = read_plan(name)
     check_plan(plan, tolerant=True)
     budgets_that_fit = plan.model_copy(update={"budgets": [5]})
-    assert planned(budgets_that_fit, tolerant=True).runs or trainings(plan, plan.datasets)
+    assert planned(budgets_that_fit, tolerant=True).runs or trainings(plan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -51,7 +51,7 @@ class Agenda:
 
     runs: tuple[Run, ...]
     labels: Mapping[str, str]  # by the strategy of a run: what reports call it
-    policies: Mapping[tuple[str, str], Path]  # by strategy and feature rule: files besides those shipped
+    policies: Mapping[tuple[str, str], Path]  # by strategy and fingerprint: files besides those shipped
     left_out: tuple[str, ...]  # strategies that this version or folder lacks, a sentence each
 
     def labeled(self, records: Iterable[Record]) -> list[Record]:
@@ -95,11 +95,10 @@ def recorded_sizes(plan: Plan, recorded: Mapping[Run, Record]) -> dict[str, Size
     return sizes
 
 
-def trainings(plan: Plan, datasets: Collection[str]) -> list[Trained]:
-    """The policies that the plan needs on these datasets, each once."""
-    rules = dict.fromkeys(plan.features_of(dataset) for dataset in datasets)
+def trainings(plan: Plan) -> list[Trained]:
+    """The policies that the plan needs, each once."""
     specified = [plan.trained[strategy] for strategy in plan.strategies if strategy in plan.trained]
-    return list(dict.fromkeys(Trained(training, rule) for rule in rules for training in specified))
+    return [Trained(training, plan.features) for training in dict.fromkeys(specified)]
 
 
 def agenda(plan: Plan, sizes: Mapping[str, Size], policies: Path, *, tolerant: bool = False) -> Agenda:
@@ -124,9 +123,8 @@ def agenda(plan: Plan, sizes: Mapping[str, Size], policies: Path, *, tolerant: b
         runs=tuple(_runs(plan, sizes, choosers)),
         labels={chooser.strategy: label for label, chooser in every},
         policies={
-            (chooser.strategy, features): chooser.file
-            for features, by_strategy in choosers.items()
-            for chooser in by_strategy.values()
+            (chooser.strategy, chooser.fingerprint): chooser.file
+            for _, chooser in every
             if chooser.file is not None
         },
         left_out=tuple(left_out),
@@ -144,10 +142,10 @@ class _Chooser(NamedTuple):
 def _chooser(plan: Plan, strategy: str, features: str, policies: Path) -> _Chooser:
     if strategy in plan.trained:
         training = plan.trained[strategy]
-        file = Trained(training, features).file(policies)
+        file = Trained(training, plan.features).file(policies)
         if not file.exists():
             raise InputError(
-                f"the policy '{training.name}' for the feature rule '{features}' is not trained yet"
+                f"the policy '{training.name}' for the feature rule '{plan.features}' is not trained yet"
             )
         return _Chooser(training.name, _fingerprint(file), file)
     if strategy in plan.policies:

@@ -39,7 +39,7 @@ class Deviation(_Table):
 
 
 class Training(_Table):
-    """A policy that is trained for the plan, under the feature rule of the datasets it is used on."""
+    """A policy that is trained for the plan, under the plan's feature rule, and used on every dataset."""
 
     method: str
     without: str = ""  # the column of the state that is left out

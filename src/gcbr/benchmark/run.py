@@ -25,7 +25,7 @@ from gcbr.versions import commit, versions
 
 _TEST_SET = 1000  # address of its generator under a run's seed, where no learner has one
 
-Policies = Mapping[tuple[str, str], Path]  # by strategy and feature rule
+Policies = Mapping[tuple[str, str], Path]  # by strategy and fingerprint
 
 
 def execute(
@@ -76,7 +76,7 @@ def _simulate(run: Run, data_dir: Path | None, policies: Policies) -> tuple[Run,
     if run.test == "stratified":
         drawn = stratified_test(dataset, seeding.generator(run.seed, _TEST_SET))
         dataset = replace(dataset, test=drawn)
-    file = policies.get((run.strategy, run.features))
+    file = policies.get((run.strategy, run.fingerprint))
     return run, run_simulation(
         dataset,
         run.strategy,

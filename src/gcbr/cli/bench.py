@@ -98,7 +98,7 @@ def bench(
         _tell_left_out(findings.left_out)
     else:
         sizes = _sizes(chosen, data, tolerant=datasets is None)
-        _train(chosen, sizes, policies, workers, data)
+        _train(chosen, policies, workers, data)
         todo = _agenda(chosen, sizes, policies, tolerant=tolerant)
         check_writable(out)
         findings = _execute(todo, chosen, command, store, workers, data)
@@ -138,14 +138,14 @@ def _sizes(plan: Plan, data: Path | None, *, tolerant: bool) -> dict[str, Size]:
     return sizes
 
 
-def _train(plan: Plan, sizes: dict[str, Size], folder: Path, workers: int | None, data: Path | None) -> None:
+def _train(plan: Plan, folder: Path, workers: int | None, data: Path | None) -> None:
     """Train the policies that the plan names by their settings and the folder lacks."""
     from joblib import cpu_count
 
     from gcbr.benchmark.agenda import trainings
     from gcbr.benchmark.policies import missing_policies, train_missing
 
-    needed = trainings(plan, sizes)
+    needed = trainings(plan)
     missing = missing_policies(needed, folder)
     if not missing:
         return
