@@ -52,6 +52,7 @@ ORDER = [
     "strategies",
     "explain",
     "stopping",
+    "student",
     "saved",
     "learner",
     "simulation",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import index
 from pathlib import Path
 from typing import Self
@@ -18,23 +19,21 @@ import torch
 from torch import Tensor
 
 from gcbr import metrics, seeding
-from gcbr.classifier import Classifier, ClassifierFactory, GCNClassifier
+from gcbr.classifier import ClassifierFactory, GCNClassifier
 from gcbr.engine.gcn import Prediction
 from gcbr.errors import InputError
 from gcbr.explain import Explanation, explain
 from gcbr.graph import Graph, Labels
 from gcbr.saved import SavedLearner, read_saved, write_saved
 from gcbr.state import GraphFacts
-from gcbr.stopping import WINDOW, Lesson, StopHint, lesson, stop_hint
+from gcbr.stopping import WINDOW, StopHint, stop_hint
 from gcbr.strategies import DEFAULT_STRATEGY, find_strategy
 from gcbr.strategies.sampled import sampled
+from gcbr.student import Student
 from gcbr.view import Observer, Strategy, StrategyFactory, View
 
 # Addresses of the generators under a learner's seed.
 _CLASSIFIER, _STRATEGY, _CHOICE, _WATCH = range(4)
-
-_WATCH_ALL = 50_000  # nodes; of more, `_WATCHED` drawn once say what an answer changed
-_WATCHED = 4_000
 
 Oracle = Callable[[int], str]  # a node to the name of its class
 Answers = Mapping[int, str] | Iterable[tuple[int, str]]  # nodes and the names of their classes
@@ -98,12 +97,12 @@ class ActiveLearner:
     def class_names(self) -> tuple[str, ...]:
         """The classes known now: those declared, then those met, in order."""
         self._catch_up()
-        return tuple(self._class_names)
+        return tuple(self._student.class_names)
 
     @property
     def labels(self) -> Labels:
         self._catch_up()
-        return self._labels
+        return self._student.labels
 
     @property
     def counts(self) -> Tensor:
@@ -168,7 +167,7 @@ class ActiveLearner:
     def prediction(self) -> Prediction:
         """What the classifier says now, one step after each answer: what the next choice is based on."""
         self._catch_up()
-        return self._current_prediction()
+        return self._student.prediction()
 
     def predict(self, final_epochs: int = 100) -> Tensor:
         """Class probabilities of every node, [num_nodes, num_classes], after training on for some epochs.
@@ -176,11 +175,7 @@ class ActiveLearner:
         The training is done on a copy, so that predicting never changes what is asked next.
         """
         self._catch_up()
-        if self._classifier is None or not self._answers:
-            return self.prediction().probabilities
-        trained = self._classifier.clone()
-        trained.update(self._labels, final_epochs)
-        return trained.predict().probabilities
+        return self._student.trained_on(final_epochs).probabilities
 
     def progress(self) -> Progress:
         """Where the labeling stands; skipped nodes count nowhere else."""
@@ -204,12 +199,12 @@ class ActiveLearner:
         for earlier in map(index, after):
             self._require_open(earlier)
             view = self._with_pending(view, earlier)
-        return explain(view, node, self._class_names, self._facts)
+        return explain(view, node, self._student.class_names, self._facts)
 
     def stop_hint(self) -> StopHint:
         """Whether more labels still pay, as far as the answers given tell."""
         self._catch_up()
-        return stop_hint(self._lessons, self.counts.tolist())
+        return stop_hint(self._student.lessons, self.counts.tolist())
 
     def save(self, path: str | Path) -> None:
         """Write all that `load` needs beside the graph; the file is whole or not there."""
@@ -263,94 +258,39 @@ class ActiveLearner:
 
     def _start(self) -> None:
         """Forget every answer learned from, and stand where a fresh learner stands."""
-        self._labels = Labels()
-        self._class_names = list(self._declared)
-        self._classifier_rng = seeding.generator(self._seed, _CLASSIFIER)
-        self._classifier: Classifier | None = None
-        self._is_taught = False  # whether the classifier has seen an answer
-        self._grow()
+        self._student = Student(
+            self.graph,
+            self._declared,
+            self._make_classifier,
+            classifier_rng=seeding.generator(self._seed, _CLASSIFIER),
+            watch_rng=seeding.generator(self._seed, _WATCH),
+        )
         rng = seeding.generator(self._seed, _STRATEGY)
         self._strategy: Strategy = self._make_strategy(self.graph, self.budget, rng)
-        self._prediction: Prediction | None = None
-        self._lessons: list[Lesson] = []
         self._stale = False
 
     def _catch_up(self) -> None:
         """Learn from the answers not learned from yet: all of them, where an earlier one has changed."""
         if self._stale:
             self._start()
-        for node, label in list(self._answers.items())[len(self._labels) :]:
+        num_learned = len(self._student.labels)
+        for node, label in list(self._answers.items())[num_learned:]:
             # Only the last lessons are ever looked at: many answers at once need no prediction each.
-            if len(self._labels) >= len(self._answers) - WINDOW:
-                self._learn_watched(node, label)
-            else:
-                self._learn(node, label)
+            is_watched = len(self._student.labels) >= len(self._answers) - WINDOW
+            self._student.learn(node, label, partial(self._observe, node), is_watched=is_watched)
 
-    def _learn_watched(self, node: int, label: str) -> None:
-        """Learn from an answer, and note what it told."""
-        if not self._is_taught:
-            self._learn(node, label)
-            return
-        watched = self._watched_with(node)
-        before = self._current_prediction().of(watched).argmax(1)
-        self._learn(node, label)
-        after = self._current_prediction().of(watched).argmax(1)
-        place = int((watched == node).nonzero()[0])
-        self._lessons = [*self._lessons, lesson(before, after, place, self._labels.classes[-1])][-WINDOW:]
-
-    def _watched_with(self, node: int) -> Tensor:
-        """Nodes whose predictions tell what an answer changed: all of them, or many of a large graph."""
-        num_nodes = self.graph.num_nodes
-        if num_nodes <= _WATCH_ALL:
-            return torch.arange(num_nodes, device=self.graph.device)
-        rng = seeding.generator(self._seed, _WATCH)
-        drawn = torch.randint(num_nodes, (_WATCHED,), generator=rng, device=rng.device)
-        return torch.cat([self._one(node), drawn.to(self.graph.device)])
-
-    def _learn(self, node: int, label: str) -> None:
-        if label not in self._class_names:
-            self._class_names.append(label)
-            self._grow()
-        cls = self._class_names.index(label)
+    def _observe(self, node: int, cls: int) -> None:
         if isinstance(self._strategy, Observer):
             self._strategy.observe(self._view(self._open_for(node)), node, cls)
-        self._labels = self._labels.add(node, cls)
-        if self._classifier is not None:
-            self._classifier.update(self._labels)
-            self._is_taught = True
-        self._prediction = None
-
-    def _grow(self) -> None:
-        """Let the classifier follow the classes known; with fewer than two there is nothing to learn."""
-        num_classes = len(self._class_names)
-        if self._classifier is None and num_classes >= 2:
-            self._classifier = self._make_classifier(self.graph, num_classes, self._classifier_rng)
-        elif self._classifier is not None and num_classes > self._classifier.num_classes:
-            self._classifier.grow(num_classes)
-        self._prediction = None
-
-    def _current_prediction(self) -> Prediction:
-        if self._prediction is None:
-            self._prediction = self._predict_now()
-        return self._prediction
-
-    def _predict_now(self) -> Prediction:
-        # Until it has been taught nothing is known of any class: an untrained network's noise is no guess.
-        if self._classifier is None or not self._is_taught:
-            num_classes = max(1, len(self._class_names))
-            shape = (self.graph.num_nodes, num_classes)
-            uniform = torch.full(shape, 1 / num_classes, device=self.graph.device)
-            return Prediction(uniform, uniform.new_zeros(self.graph.num_nodes, 1))
-        return self._classifier.predict()
 
     def _view(self, candidates: Tensor) -> View:
-        prediction = self._current_prediction()
+        labels, num_classes = self._student.labels, max(1, len(self._student.class_names))
         return View(
             graph=self.graph,
-            labels=self._labels,
+            labels=labels,
             candidates=candidates,
-            prediction=prediction,
-            counts=self._labels.counts(max(1, len(self._class_names))).float().to(self.graph.device),
+            prediction=self._student.prediction(),
+            counts=labels.counts(num_classes).float().to(self.graph.device),
             pending=(),
             budget=self.budget,
             rng=self._choice_rng(0),
@@ -404,7 +344,7 @@ class ActiveLearner:
         Not `self.candidates`: what is learned from an answer may not depend on later ones or on skips.
         """
         free = self._allowed.clone()
-        free[list(self._labels.nodes)] = False
+        free[list(self._student.labels.nodes)] = False
         free[node] = True
         return free.nonzero().flatten()
 
@@ -417,7 +357,7 @@ class ActiveLearner:
         return torch.tensor([node], device=self.graph.device)
 
     def _choice_rng(self, num_pending: int) -> torch.Generator:
-        return seeding.generator(self._seed, _CHOICE, len(self._labels), num_pending)
+        return seeding.generator(self._seed, _CHOICE, len(self._student.labels), num_pending)
 
     def _require_node(self, node: int) -> None:
         if not 0 <= node < self.graph.num_nodes:
