@@ -1,7 +1,6 @@
 import math
 
 import pytest
-
 from benchmarks.choose_policy import BALANCE, MACRO_F1, choice, difference
 
 
