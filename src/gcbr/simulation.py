@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -65,45 +65,80 @@ def run_simulation(
 
     `on_answer` hears the labels so far after each answer.
     """
-    budget = default_budget(dataset) if budget is None else budget
+    (result,) = run_simulations(
+        dataset,
+        strategy,
+        budgets=[default_budget(dataset) if budget is None else budget],
+        seed=seed,
+        final_epochs=final_epochs,
+        curve_points=curve_points,
+        factory=factory,
+        classifier=classifier,
+        on_answer=on_answer,
+    )
+    return result
+
+
+def run_simulations(
+    dataset: Dataset,
+    strategy: str,
+    *,
+    budgets: Sequence[int],
+    seed: int = 0,
+    final_epochs: int = 100,
+    curve_points: int = 20,
+    factory: StrategyFactory | None = None,
+    classifier: ClassifierFactory = GCNClassifier,
+    on_answer: Callable[[Labels], None] | None = None,
+) -> Iterator[SimulationResult]:
+    """One labeling, measured at each of several ascending budgets.
+
+    With a strategy that does not look at the budget each result is that of a run of its own, its cost too.
+    """
     _check(dataset)
     cpu, wall = time.process_time(), time.perf_counter()
     learner = ActiveLearner(
         dataset.graph,
         factory or strategy,
-        budget=budget,
+        budget=max(budgets),
         seed=seed,
         classes=dataset.class_names,
         candidates=draw_split(dataset, seeding.generator(seed)).pool,
         classifier=classifier,
     )
-    marks = {round(budget * point / curve_points) for point in range(1, curve_points + 1)}
-    curve: list[Score] = []
+    marks = {budget: _marks(budget, curve_points) for budget in budgets}
+    on_the_way: dict[int, Score] = {}
 
-    def answered(done: int) -> None:
-        if done in marks:
-            curve.append(_score(dataset, learner, learner.prediction().probabilities))
+    def answered(_: int) -> None:
+        if any(len(learner.labels) in of_budget for of_budget in marks.values()):
+            on_the_way[len(learner.labels)] = _score(dataset, learner, learner.prediction().probabilities)
         if on_answer is not None:
             on_answer(learner.labels)
 
-    labels = simulate(learner, lambda node: dataset.class_names[dataset.y[node]], budget, answered)
-    probabilities = learner.predict(final_epochs)
-    return SimulationResult(
-        dataset=dataset.graph.name,
-        strategy=strategy,
-        budget=budget,
-        seed=seed,
-        class_names=dataset.class_names,
-        nodes=labels.nodes,
-        classes=labels.classes,
-        counts=tuple(learner.counts.tolist()),
-        final=_score(dataset, learner, probabilities),
-        accuracy_per_class=_accuracy_per_class(dataset, probabilities),
-        curve=tuple(curve),
-        cpu_seconds=time.process_time() - cpu,
-        wall_seconds=time.perf_counter() - wall,
-        peak_megabytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-    )
+    for budget in budgets:
+        more = budget - len(learner.labels)
+        simulate(learner, lambda node: dataset.class_names[dataset.y[node]], more, answered)
+        cpu_then, wall_then = time.process_time(), time.perf_counter()
+        probabilities = learner.predict(final_epochs)
+        yield SimulationResult(
+            dataset=dataset.graph.name,
+            strategy=strategy,
+            budget=budget,
+            seed=seed,
+            class_names=dataset.class_names,
+            nodes=learner.labels.nodes,
+            classes=learner.labels.classes,
+            counts=tuple(learner.counts.tolist()),
+            final=_score(dataset, learner, probabilities),
+            accuracy_per_class=_accuracy_per_class(dataset, probabilities),
+            curve=tuple(on_the_way[mark] for mark in marks[budget]),
+            cpu_seconds=time.process_time() - cpu,
+            wall_seconds=time.perf_counter() - wall,
+            peak_megabytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        )
+        # What a result took after its last answer is no part of what the next one takes.
+        cpu += time.process_time() - cpu_then
+        wall += time.perf_counter() - wall_then
 
 
 def default_budget(dataset: Dataset) -> int:
@@ -111,6 +146,11 @@ def default_budget(dataset: Dataset) -> int:
     _, num_val = split_sizes(dataset.graph.num_nodes)
     num_candidates = dataset.graph.num_nodes - len(dataset.test) - num_val
     return min(LABELS_PER_CLASS * dataset.num_classes, max(1, num_candidates // 3))
+
+
+def _marks(budget: int, curve_points: int) -> list[int]:
+    """After how many labels a curve has its points."""
+    return sorted({round(budget * point / curve_points) for point in range(1, curve_points + 1)} - {0})
 
 
 def _score(dataset: Dataset, learner: ActiveLearner, probabilities: Tensor) -> Score:

@@ -16,7 +16,7 @@ import pytest
 from gcbr.benchmark.agenda import agenda, load_sizes
 from gcbr.benchmark.plan import parse_plan
 from gcbr.benchmark.records import Cost, Record, Run
-from gcbr.benchmark.run import execute
+from gcbr.benchmark.run import execute, labelings
 from gcbr.benchmark.store import Store
 from gcbr.datasets import load_dataset
 from gcbr.errors import InputError
@@ -89,6 +89,20 @@ def test_an_error_of_a_worker_is_told_and_what_was_done_stays(tmp_path: Path):
     with pytest.raises(InputError, match="unknown strategy 'sage'"):
         execute([first, wrong], Store(tmp_path), workers=1)
     assert list(Store(tmp_path).read()) == [first]
+
+
+def test_runs_of_several_budgets_that_are_one_labeling_have_the_records_of_runs_alone(tmp_path: Path):
+    by_budget = [run for budget in (3, 14, 8) for run in tiny(runs=2, budget=budget)]
+    of_bandit = [replace(run, strategy="anrmab") for run in by_budget if run.strategy == "age"]
+    assert [[run.budget for run in labeling] for labeling in labelings(by_budget)] == [[3, 8, 14]] * 4
+    assert labelings(of_bandit) == [[run] for run in of_bandit]  # its floor is set by the budget
+    runs = by_budget + of_bandit
+    execute(runs, Store(tmp_path / "together"))
+    for run in runs:
+        execute([run], Store(tmp_path / "alone"))
+    assert without_cost(tmp_path / "together") == without_cost(tmp_path / "alone")
+    cost = {run.budget: record.cost for run, record in Store(tmp_path / "together").read().items()}
+    assert cost[3].cpu_seconds < cost[14].cpu_seconds
 
 
 def test_a_recorded_run_is_not_done_again(tmp_path: Path):

@@ -250,6 +250,15 @@ def test_only_the_answers_that_survive_matter(name: str):
     assert changed.ask(4) == fresh.ask(4)
 
 
+def test_chooses_the_same_under_any_budget_unless_it_says_that_it_looks_at_it(name: str, skewed: Dataset):
+    few, many = (
+        simulate(learner_for(name, skewed.graph, budget), lambda node: str(int(skewed.y[node])), 12).nodes
+        for budget in (12, 60)
+    )
+    # Twelve labels of three classes fill their shares of a budget of twelve, and none of sixty.
+    assert few == many or STRATEGIES[name].looks_at_budget
+
+
 def test_is_found_by_its_name_and_says_in_one_line_what_it_does(name: str):
     entry = STRATEGIES[name]
     assert find_strategy(name) is entry.factory

@@ -6,10 +6,11 @@ still at is lost and nothing else, and starting again does no run twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 
 from gcbr import seeding
@@ -18,8 +19,9 @@ from gcbr.benchmark.store import Claims, Store
 from gcbr.benchmark.workers import work_off
 from gcbr.datasets import load_dataset
 from gcbr.graph import Dataset
-from gcbr.simulation import SimulationResult, run_simulation
+from gcbr.simulation import SimulationResult, run_simulations
 from gcbr.splits import stratified_test
+from gcbr.strategies import STRATEGIES
 from gcbr.strategies.learned import from_file
 from gcbr.versions import commit, versions
 
@@ -50,7 +52,7 @@ def execute(
             elsewhere: list[Run] = []
             is_idle = True
             with closing(work_off(simulate, _free(left, store, claims, elsewhere), workers)) as results:
-                for run, result in results:
+                for run, result in chain.from_iterable(results):
                     record = as_record(run, result, origin)
                     store.append(record)
                     is_idle = False
@@ -62,29 +64,44 @@ def execute(
                 return left
 
 
-def _free(runs: Sequence[Run], store: Store, claims: Claims, elsewhere: list[Run]) -> Iterator[Run]:
-    """The runs that nobody has done or is at; those that somebody is at go into `elsewhere`."""
+def labelings(runs: Iterable[Run]) -> list[list[Run]]:
+    """Runs that differ in their budget alone, by a strategy that does not look at it, are one labeling."""
+    grouped: dict[Run, list[Run]] = {}
     for run in runs:
-        if not claims.take(run):
-            elsewhere.append(run)
-        elif run not in store.read():  # after claiming: until then another process may have recorded it
-            yield run
+        entry = STRATEGIES.get(run.strategy)
+        is_alone = entry is None or entry.looks_at_budget
+        grouped.setdefault(run if is_alone else replace(run, budget=0), []).append(run)
+    return [sorted(group, key=lambda run: run.budget) for group in grouped.values()]
 
 
-def _simulate(run: Run, data_dir: Path | None, policies: Policies) -> tuple[Run, SimulationResult]:
+def _free(runs: Sequence[Run], store: Store, claims: Claims, elsewhere: list[Run]) -> Iterator[list[Run]]:
+    """The labelings that nobody has done or is at; runs that somebody is at go into `elsewhere`."""
+    for labeling in labelings(runs):
+        claimed = [run for run in labeling if claims.take(run)]
+        elsewhere.extend(run for run in labeling if run not in claimed)
+        # After claiming: until then another process may have recorded them.
+        if free := missing(claimed, store.read()):
+            yield free
+
+
+def _simulate(
+    labeling: Sequence[Run], data_dir: Path | None, policies: Policies
+) -> list[tuple[Run, SimulationResult]]:
+    run = labeling[0]
     dataset = _dataset(run.dataset, run.features, data_dir)
     if run.test == "stratified":
         drawn = stratified_test(dataset, seeding.generator(run.seed, _TEST_SET))
         dataset = replace(dataset, test=drawn)
     file = policies.get((run.strategy, run.fingerprint))
-    return run, run_simulation(
+    results = run_simulations(
         dataset,
         run.strategy,
-        budget=run.budget,
+        budgets=[each.budget for each in labeling],
         seed=run.seed,
         final_epochs=run.final_epochs,
         factory=None if file is None else from_file(file),
     )
+    return list(zip(labeling, results, strict=True))
 
 
 # Runs come one seed after another, so that every dataset of a plan is needed again and again.

@@ -34,6 +34,7 @@ class StrategyEntry:
     summary: str
     paper: str = ""
     policy: bool = False  # whether it needs a trained policy
+    looks_at_budget: bool = False  # whether it chooses otherwise where more or fewer labels are to come
 
 
 _GCBR = "Yu, Zhu, Li 2024"
@@ -49,19 +50,32 @@ STRATEGIES: dict[str, StrategyEntry] = {
     "age": StrategyEntry(
         AGE, "central nodes first, then uncertain and typical ones", "Cai, Zheng, Chang 2017"
     ),
-    "anrmab": StrategyEntry(ANRMAB, "a bandit over the three criteria of age", "Gao et al. 2018"),
+    "anrmab": StrategyEntry(
+        ANRMAB, "a bandit over the three criteria of age", "Gao et al. 2018", looks_at_budget=True
+    ),
     "coreset": StrategyEntry(
         CoreSet, "the embedding farthest from every labeled one", "Sener, Savarese 2018"
     ),
     "featprop": StrategyEntry(
-        FeatProp, "the middle of each cluster of propagated features", "Wu et al. 2019"
+        FeatProp,
+        "the middle of each cluster of propagated features",
+        "Wu et al. 2019",
+        looks_at_budget=True,
     ),
-    "graphpart": StrategyEntry(GraphPart, "featprop inside each community", "Ma et al. 2022"),
+    "graphpart": StrategyEntry(
+        GraphPart, "featprop inside each community", "Ma et al. 2022", looks_at_budget=True
+    ),
     "alg": StrategyEntry(
-        ALG, "influence where labels are few and predictions unsure; quotas", "Zhang, Shen et al. 2021"
+        ALG,
+        "influence where labels are few and predictions unsure; quotas",
+        "Zhang, Shen et al. 2021",
+        looks_at_budget=True,
     ),
     "grain": StrategyEntry(
-        Grain, "the most nodes newly influenced, and of the most kinds", "Zhang, Yang et al. 2021"
+        Grain,
+        "the most nodes newly influenced, and of the most kinds",
+        "Zhang, Yang et al. 2021",
+        looks_at_budget=True,
     ),
     "gpa": StrategyEntry(
         gpa, "a trained policy: informative nodes, whatever their classes", "Hu et al. 2020", policy=True
@@ -82,7 +96,11 @@ STRATEGIES: dict[str, StrategyEntry] = {
         shipped("gcbr"), "a trained policy: informative nodes, where labels are few", _GCBR, policy=True
     ),
     "gcbr++": StrategyEntry(
-        shipped("gcbr++"), "gcbr, trained to avoid classes that have their share", _GCBR, policy=True
+        shipped("gcbr++"),
+        "gcbr, trained to avoid classes that have their share",
+        _GCBR,
+        policy=True,
+        looks_at_budget=True,
     ),
     "balanced(age)": StrategyEntry(balanced(AGE), "age, in the class furthest behind; so with any strategy"),
 }
