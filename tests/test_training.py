@@ -168,6 +168,22 @@ def test_gcbr_learns_as_the_paper_does():
     assert train_config("gcbr", TrainConfig()) == train_config("gcbr++", TrainConfig()) == TrainConfig()
 
 
+def test_rewards_are_standardized_where_the_method_or_the_user_says_so():
+    assert [train_config(method, TrainConfig()).standardize for method in METHODS] == [False] * 2 + [True] * 3
+    assert train_config("gcbr", TrainConfig(), standardize=True).standardize
+    assert not train_config("gpa", TrainConfig(), standardize=False).standardize
+
+
+def test_standardizing_is_another_training(tmp_path: Path):
+    options = ["--episodes", "2", "--budget", "4", "--parallel", "2", "--update-every", "2"]
+    graph = "synthetic:nodes=60,classes=4,features=8"
+    files = [tmp_path / "scaled.safetensors", tmp_path / "plain.safetensors"]
+    for file, flag in zip(files, ("--standardize", "--as-they-are"), strict=True):
+        assert main(["train", graph, "--out", str(file), *options, flag]) == 0
+        assert load_policy(file)[1].settings["train"]["standardize"] == (flag == "--standardize")
+    assert not same_weights(*files)
+
+
 def test_batch_and_coarseness_may_be_any_method_s():
     assert env_config("bigene", BASE, batch=3).batch == 3
     assert env_config("gcbr", BASE, batch=3).batch == 3

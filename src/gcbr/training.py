@@ -110,8 +110,10 @@ def env_config(
     )
 
 
-def train_config(method: str, base: TrainConfig, discount: float | None = None) -> TrainConfig:
-    """`base` with the way of learning of a method; the discount is the method's own unless given."""
+def train_config(
+    method: str, base: TrainConfig, discount: float | None = None, standardize: bool | None = None
+) -> TrainConfig:
+    """`base` with the way of learning of a method; the other arguments are the method's own unless given."""
     chosen = find_method(method)
     return replace(
         base,
@@ -120,7 +122,7 @@ def train_config(method: str, base: TrainConfig, discount: float | None = None) 
         critic_rate=chosen.rate,
         decay=chosen.decay,
         discount=chosen.discount if discount is None else discount,
-        standardize=chosen.standardize,
+        standardize=chosen.standardize if standardize is None else standardize,
     )
 
 

@@ -61,6 +61,15 @@ def train(
             show_default=False,
         ),
     ] = None,
+    standardize: Annotated[
+        bool | None,
+        typer.Option(
+            "--standardize/--as-they-are",
+            help="Rewards scaled by the running mean and deviation of their step, or not. "
+            "\\[default: the method's]",
+            show_default=False,
+        ),
+    ] = None,
     batch: Annotated[
         int | None,
         typer.Option(
@@ -118,7 +127,7 @@ def train(
     base = EnvConfig(budget=budget, episodes=parallel, classifier=GCNConfig(focal=focal))
     env = env_config(method, base, alpha, eta, batch, coarse)
     config = train_config(
-        method, TrainConfig(episodes=episodes, update_every=update_every, seed=seed), discount
+        method, TrainConfig(episodes=episodes, update_every=update_every, seed=seed), discount, standardize
     )
     with progress.downloads() as downloads:
         loaded = [
