@@ -94,8 +94,10 @@ def test_an_error_of_a_worker_is_told_and_what_was_done_stays(tmp_path: Path):
 def test_runs_of_several_budgets_that_are_one_labeling_have_the_records_of_runs_alone(tmp_path: Path):
     by_budget = [run for budget in (3, 14, 8) for run in tiny(runs=2, budget=budget)]
     of_bandit = [replace(run, strategy="anrmab") for run in by_budget if run.strategy == "age"]
-    assert [[run.budget for run in labeling] for labeling in labelings(by_budget)] == [[3, 8, 14]] * 4
-    assert labelings(of_bandit) == [[run] for run in of_bandit]  # its floor is set by the budget
+    assert [[run.budget for run in labeling] for labeling in labelings(by_budget, {})] == [[3, 8, 14]] * 4
+    assert labelings(of_bandit, {}) == [[run] for run in of_bandit]  # its floor is set by the budget
+    own = {("random", ""): Path("mine.safetensors"), ("age", ""): Path("mine.safetensors")}
+    assert labelings(by_budget, own) == [[run] for run in by_budget]  # policies of one's own
     runs = by_budget + of_bandit
     execute(runs, Store(tmp_path / "together"))
     for run in runs:

@@ -45,13 +45,15 @@ def execute(
     gives the runs that another one is still at. An interruption or an error stops the workers.
     """
     origin = Origin(versions(), commit())
-    simulate = partial(_simulate, data_dir=data_dir, policies=dict(policies or {}))
+    files = dict(policies or {})
+    simulate = partial(_simulate, data_dir=data_dir, policies=files)
     left = list(runs)
     with Claims(store.folder / ".claims") as claims:
         while True:
             elsewhere: list[Run] = []
             is_idle = True
-            with closing(work_off(simulate, _free(left, store, claims, elsewhere), workers)) as results:
+            free = _free(labelings(left, files), store, claims, elsewhere)
+            with closing(work_off(simulate, free, workers)) as results:
                 for run, result in chain.from_iterable(results):
                     record = as_record(run, result, origin)
                     store.append(record)
@@ -64,19 +66,22 @@ def execute(
                 return left
 
 
-def labelings(runs: Iterable[Run]) -> list[list[Run]]:
+def labelings(runs: Iterable[Run], policies: Policies) -> list[list[Run]]:
     """Runs that differ in their budget alone, by a strategy that does not look at it, are one labeling."""
     grouped: dict[Run, list[Run]] = {}
     for run in runs:
-        entry = STRATEGIES.get(run.strategy)
-        is_alone = entry is None or entry.looks_at_budget
+        # What a policy of one's own looks at is not known, whatever it is called.
+        is_own = run.strategy not in STRATEGIES or (run.strategy, run.fingerprint) in policies
+        is_alone = is_own or STRATEGIES[run.strategy].looks_at_budget
         grouped.setdefault(run if is_alone else replace(run, budget=0), []).append(run)
     return [sorted(group, key=lambda run: run.budget) for group in grouped.values()]
 
 
-def _free(runs: Sequence[Run], store: Store, claims: Claims, elsewhere: list[Run]) -> Iterator[list[Run]]:
+def _free(
+    every: Iterable[list[Run]], store: Store, claims: Claims, elsewhere: list[Run]
+) -> Iterator[list[Run]]:
     """The labelings that nobody has done or is at; runs that somebody is at go into `elsewhere`."""
-    for labeling in labelings(runs):
+    for labeling in every:
         claimed = [run for run in labeling if claims.take(run)]
         elsewhere.extend(run for run in labeling if run not in claimed)
         # After claiming: until then another process may have recorded them.
