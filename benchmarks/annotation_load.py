@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import httpx
 import numpy as np
@@ -59,8 +60,8 @@ class Person(threading.Thread):
                 continue
             turn = self._answer(turn["node"], f"{self.name}-{number:05}")
 
-    def _answer(self, node: dict[str, object], request: str) -> dict[str, object]:
-        label = self._rng.choice(node["guesses"])["label"]  # type: ignore[arg-type]
+    def _answer(self, node: dict[str, Any], request: str) -> dict[str, Any]:
+        label = self._rng.choice(node["guesses"])["label"]
         began = time.perf_counter()
         reply = self._http.post(
             "/api/answers", json={"node": node["node"], "label": label, "request": request}
@@ -69,7 +70,7 @@ class Person(threading.Thread):
         if reply.status_code != 200:
             self.failures.append(f"{reply.status_code} {reply.text[:200]}")
             return dict(self._http.get("/api/turn").json())
-        self.acknowledged[request] = int(node["node"])  # type: ignore[call-overload]
+        self.acknowledged[request] = int(node["node"])
         turn = dict(reply.json()["turn"])
         self.behind.append(turn["state"]["behind"])
         return turn
@@ -87,7 +88,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder) / "load.gcbr"
         graph = f"synthetic:nodes={options.nodes},classes=5,degree=14,features=128,skew=6"
-        command = [
+        command: list[str | Path] = [
             GCBR,
             "label",
             graph,

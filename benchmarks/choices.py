@@ -27,6 +27,7 @@ from gcbr.classifier import ClassifierFactory, GCNClassifier
 from gcbr.datasets import load_dataset
 from gcbr.datasets.features import centered_shares, rows_of_norm
 from gcbr.datasets.guises import guises
+from gcbr.engine.matrix import Csr, Dense
 from gcbr.engine.memory import keep_freed_memory
 from gcbr.environment import EnvConfig
 from gcbr.graph import Dataset, Labels
@@ -72,6 +73,7 @@ def unseen_graphs(features: str, data: Path | None) -> dict[str, Dataset]:
         graphs[name] = load_dataset(f"synthetic:{options}", features="default")
     if features == "paper":
         for name, dataset in graphs.items():
+            assert isinstance(dataset.graph.x, Csr | Dense)
             x = centered_shares(dataset.graph.x)
             graphs[name] = replace(dataset, graph=replace(dataset.graph, x=x, feature_rule="paper"))
     return graphs
@@ -165,6 +167,7 @@ def main() -> None:
 
     source = graphs["cora"]
     if options.source_norm is not None:
+        assert isinstance(source.graph.x, Csr | Dense)
         x = rows_of_norm(source.graph.x, options.source_norm)
         source = replace(source, graph=replace(source.graph, x=x))
     Trainer([source, *guises(source, options.guises)], env, config).train(played)

@@ -24,10 +24,10 @@ from gcbr.homophily import homophily
 
 SHARES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # of the edges inside a class
 KINDS = {
-    "few edges, weak features": {"degree": 4, "signal": 0.6},
-    "few edges, strong features": {"degree": 4, "signal": 2.0},
-    "many edges, weak features": {"degree": 12, "signal": 0.6},
-    "many edges, strong features": {"degree": 12, "signal": 2.0},
+    "few edges, weak features": SyntheticConfig(nodes=1500, degree=4, signal=0.6),
+    "few edges, strong features": SyntheticConfig(nodes=1500, degree=4, signal=2.0),
+    "many edges, weak features": SyntheticConfig(nodes=1500, degree=12, signal=0.6),
+    "many edges, strong features": SyntheticConfig(nodes=1500, degree=12, signal=2.0),
 }
 
 
@@ -70,7 +70,7 @@ def main() -> None:
     print(f"{'graph':30s} of all  of labels  with edges  without")
     for kind, settings in KINDS.items():
         for share in SHARES:
-            config = SyntheticConfig(nodes=1500, homophily=share, **settings)
+            config = replace(settings, homophily=share)
             runs = [measured(config, seed, options.labels) for seed in range(options.seeds)]
             everyone, labeled, with_edges, without = (mean(column) for column in zip(*runs, strict=True))
             print(

@@ -11,6 +11,7 @@ import argparse
 import json
 from pathlib import Path
 from statistics import mean, stdev
+from typing import Any
 
 import torch
 
@@ -25,11 +26,13 @@ MEASURES = ("micro_f1", "macro_f1", "imbalance_ratio")
 STUDENT = {5: 2.78, 10: 2.26, 20: 2.09}  # 97.5% quantile by number of pairs
 
 
-def scores(graph: str, strategy: str, sample: int | None, seed: int, options: argparse.Namespace) -> dict:
+def scores(
+    graph: str, strategy: str, sample: int | None, seed: int, options: argparse.Namespace
+) -> dict[str, Any]:
     """One run's final scores, from the file where it is there already."""
     key = {"graph": graph, "strategy": strategy, "sample": sample, "seed": seed}
     for line in options.out.read_text().splitlines() if options.out.exists() else ():
-        known = json.loads(line)
+        known: dict[str, Any] = json.loads(line)
         if {name: known[name] for name in key} == key:
             return known
     exact = find_strategy(strategy)

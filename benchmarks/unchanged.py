@@ -50,8 +50,8 @@ def main() -> None:
     options.out.write_text(json.dumps(runs), encoding="utf-8")
     if options.beside is not None:
         before = json.loads(options.beside.read_text(encoding="utf-8"))
-        for cell in runs:
-            print(f"{cell:18} {_compared(before[cell], runs[cell])}")
+        for name, after in runs.items():
+            print(f"{name:18} {_compared(before[name], after)}")
 
 
 def _compared(before: list[dict[str, float]], after: list[dict[str, float]]) -> str:

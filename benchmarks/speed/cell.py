@@ -45,12 +45,12 @@ def measure(graph: str, strategy: str, queries: int, sample: int | None) -> dict
     def set_up() -> None:
         budget = WARM_UP + queries + 1
         learner = ActiveLearner(opened, strategy, budget=budget, classes=classes, sample=sample)
-        made.append((learner, *learner.ask()))
+        made.append((learner, learner.ask()[0]))
 
     def query() -> None:
         learner, node = made.pop()
         learner.tell(node, answers[node])
-        made.append((learner, *learner.ask()))
+        made.append((learner, learner.ask()[0]))
 
     first = cpu_seconds(set_up)
     for _ in range(WARM_UP):

@@ -8,6 +8,7 @@ losses' equations) comes from the package, so that only the engine is compared.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from statistics import median
 
 import torch
@@ -43,7 +44,7 @@ def episode(dataset: Dataset) -> Iterator[Row]:
     trainer = Trainer([dataset], env, config)
     for turn in range(ROUNDS + 1):
         ours.append(cpu_seconds(trainer._play_episode))
-        theirs.append(cpu_seconds(lambda turn=turn: plain.play_episode(generator(0, turn))))
+        theirs.append(cpu_seconds(partial(plain.play_episode, generator(0, turn))))
     name = f"{dataset.graph.name}: training episode, {env.episodes} games of {env.budget} labels"
     yield Row(name, median(ours[1:]), median(theirs[1:]), target=f"30x; {1000 * AIM:.0f} ms")
 
@@ -120,7 +121,8 @@ class PlainGame:
         self._model.train()
         self._optimizer.zero_grad()
         logits = self._model(self._x, self._edges)[self._labeled]
-        F.cross_entropy(logits, self._dataset.y[self._labeled]).backward()
+        loss = F.cross_entropy(logits, self._dataset.y[self._labeled])
+        loss.backward()  # type: ignore[no-untyped-call]
         self._optimizer.step()
         with torch.no_grad():
             self._probabilities = self._model.eval()(self._x, self._edges).softmax(-1)

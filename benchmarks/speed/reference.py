@@ -22,7 +22,8 @@ class PlainGCN(nn.Module):
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         hidden = self.conv1(x, edge_index).relu()
-        return self.conv2(F.dropout(hidden, self.dropout, self.training), edge_index)
+        scores: Tensor = self.conv2(F.dropout(hidden, self.dropout, self.training), edge_index)
+        return scores
 
 
 class Reference:
@@ -53,7 +54,8 @@ class Reference:
         ):
             model.train()
             optimizer.zero_grad()
-            F.cross_entropy(model(self._x, self._edges)[own_nodes], own_classes).backward()
+            loss = F.cross_entropy(model(self._x, self._edges)[own_nodes], own_classes)
+            loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
 
     @torch.no_grad()
