@@ -178,7 +178,8 @@ def _budget_figure(name: str, groups: Groups, looks: dict[str, Look]) -> Drawing
     setting = next(iter(groups))
     with_bands = all(_show_intervals(runs) for runs in groups.values())
     title = f"{setting.full_title}: after training on each budget"
-    return _line_figure(name, title, series, looks, LABELS, with_bands)
+    axis = LABELS._replace(ticks=sorted({setting.budget for setting in groups}))
+    return _line_figure(name, title, series, looks, axis, with_bands)
 
 
 def _line_figure(
