@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from gcbr import graph as graph_module
-from gcbr import learner as learner_module
+from gcbr import student as student_module
 from gcbr.annotate.worker import Wanted, Worker
 from gcbr.checkpoints import fingerprint, load_policy
 from gcbr.classification import classify
@@ -197,8 +197,8 @@ def test_is_the_same_with_another_default_device(name, dataset, tmp_path):
 @pytest.mark.parametrize("sample", [None, 5])
 def test_so_is_what_large_graphs_go_through(sample, dataset, simulated, away, monkeypatch, tmp_path):
     monkeypatch.setattr(graph_module, "_LARGE", 1)
-    monkeypatch.setattr(learner_module, "_WATCH_ALL", 1)
-    monkeypatch.setattr(learner_module, "_WATCHED", 20)
+    monkeypatch.setattr(student_module, "_WATCH_ALL", 1)
+    monkeypatch.setattr(student_module, "_WATCHED", 20)
     monkeypatch.setattr(learned_module, "_WORTH_LOCALLY", 1.0)
     dense = replace(dataset, graph=replace(dataset.graph, x=Dense(dataset.graph.x.to_dense())))
     assert dense.graph.propagated is not None

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from gcbr import learner as learner_module
+from gcbr import student as student_module
 from gcbr.cli.app import main
 from gcbr.datasets import load_dataset
 from gcbr.errors import InputError
@@ -139,7 +139,7 @@ def test_on_a_large_graph_some_nodes_tell_what_an_answer_changed(
 ):
     hints = []
     for watch_all in (200, 50):
-        monkeypatch.setattr(learner_module, "_WATCH_ALL", watch_all)
+        monkeypatch.setattr(student_module, "_WATCH_ALL", watch_all)
         learner = ActiveLearner(skewed.graph, "gcbr++", budget=40, classes=skewed.class_names)
         asked(learner, skewed, 25)
         hints.append(learner.stop_hint())
