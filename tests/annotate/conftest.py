@@ -261,13 +261,21 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def new_page(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """`new_page(served, "Ada")`: a page of a person; it fails the test on any error in its console."""
+    """`new_page(served, "Ada")`: a page of a person; it fails the test on any error in its console.
+
+    A test that catches requests by `page.route` says `caught=True`: Chromium would let the next request
+    pass where a page that is open already is the first to ask for it.
+    """
     contexts, complaints = [], []
 
-    def opened(served: Served | str, annotator: str | None = "Ada", **options: Any) -> Any:
+    def opened(
+        served: Served | str, annotator: str | None = "Ada", *, caught: bool = False, **options: Any
+    ) -> Any:
         context = chromium.new_context(viewport={"width": 1280, "height": 800}, **options)
         contexts.append(context)
         page = context.new_page()
+        if caught:
+            page.route("**/api/nothing", lambda route: route.continue_())
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda line: line.type == "error" and complaints.append(line.text))
         page.goto(served if isinstance(served, str) else served.link)

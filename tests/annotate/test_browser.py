@@ -163,7 +163,7 @@ def test_with_a_hundred_thousand_nodes_the_page_answers_as_with_a_few(
 def test_a_full_disk_keeps_the_answer_on_the_page_until_it_is_saved(
     served: Any, papers: Any, new_page: Any
 ) -> None:
-    page = new_page(served)
+    page = new_page(served, caught=True)
     shown = page.inner_text(SHOWN)
     problem = '{"detail": "Nothing was saved: the disk is full."}'
     page.route("**/api/answers", lambda route: route.fulfill(status=507, body=problem))
@@ -180,7 +180,7 @@ def test_a_full_disk_keeps_the_answer_on_the_page_until_it_is_saved(
 
 def test_a_look_that_began_before_a_failed_answer_does_not_hide_its_alert(served: Any, new_page: Any) -> None:
     """The page looks by itself now and then: its reply may come after the answer's."""
-    page = new_page(served)
+    page = new_page(served, caught=True)
     held: list[Any] = []
     page.route(re.compile("/api/(state|turn)$"), lambda route: held.append(route))
     for _ in range(300):
@@ -199,7 +199,7 @@ def test_a_look_that_began_before_a_failed_answer_does_not_hide_its_alert(served
 
 def test_a_lost_reply_is_answered_once(served: Any, new_page: Any) -> None:
     """The answer arrives, its reply does not: sent again, it is still one."""
-    page = new_page(served)
+    page = new_page(served, caught=True)
     shown = page.inner_text(SHOWN)
 
     def lose(route: Any) -> None:
