@@ -296,6 +296,30 @@ def test_everything_has_a_name_for_screen_readers_and_a_place_for_the_keyboard(
     assert page.evaluate("document.querySelector('#toast').getAttribute('aria-live')") == "polite"
 
 
+def test_the_keyboard_stays_on_a_button_that_is_drawn_again(served: Any, new_page: Any) -> None:
+    held = "document.activeElement.dataset.label ?? document.activeElement.getAttribute('aria-label')"
+    page = new_page(served)
+    page.focus("#classes [data-label=vision]")
+    press(page, "Enter")
+    assert page.evaluate(held) == "vision"
+    shown = page.inner_text(SHOWN)
+    page.keyboard.down("Enter")
+    expect(page.locator(SHOWN)).not_to_have_text(shown)
+    for _ in range(3):
+        page.keyboard.down("Enter")  # held down
+    page.keyboard.up("Enter")
+    assert served.project.num_labels() == 2
+
+    node = next(iter(served.project.labels()))
+    page.goto(f"{served.base}/labels")
+    picker = page.locator(f"select[aria-label='Class of paper-{node:03}']")
+    picker.focus()
+    picker.select_option("theory")
+    page.wait_for_selector("#toast:has-text('Corrected')")
+    expect(picker).to_have_value("theory")
+    assert page.evaluate(held) == f"Class of paper-{node:03}"
+
+
 @pytest.mark.parametrize("width", [1280, 1024, 390])
 def test_no_page_is_wider_than_the_screen(served: Any, new_page: Any, width: int) -> None:
     page = new_page(served)

@@ -15,9 +15,14 @@ export function element(tag, properties = {}, ...children) {
   return made;
 }
 
+// What is shown is built anew. Whoever goes by keyboard stays on the button that is the same as before.
 export function fill(parent, ...children) {
+  const held = parent.contains(document.activeElement) ? nameOf(document.activeElement) : null;
   parent.replaceChildren(...children.filter((child) => child !== null && child !== undefined));
+  if (held) [...parent.querySelectorAll("button, select, a")].find((one) => nameOf(one) === held)?.focus({ preventScroll: true });
 }
+
+const nameOf = (one) => one.dataset.label ?? one.getAttribute("aria-label") ?? one.textContent;
 
 export const percent = (share) => `${Math.round(100 * share)}%`;
 export const number = (value) => value.toLocaleString("en-US");

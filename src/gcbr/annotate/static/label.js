@@ -212,7 +212,7 @@ function neighborItem(other) {
     {},
     element(
       "button",
-      { type: "button", class: "neighbor", onclick: () => peek(other.node) },
+      { type: "button", class: "neighbor", "data-label": other.name, onclick: () => peek(other.node) },
       element("span", { class: `dot ${other.label !== null ? "filled" : "ring"}`, "--color": colors.of(cls) }),
       element("span", { class: "neighbor-name" }, other.name),
       element("span", { class: "muted" }, words),
@@ -393,6 +393,7 @@ function listen() {
 }
 
 function press(event) {
+  if (event.repeat && event.target.closest("#classes")) event.preventDefault(); // Enter held down is one answer
   const isTyping = event.target.closest("input, textarea, select");
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isTyping || document.querySelector("dialog[open]")) return;
   const key = event.key.toLowerCase();
