@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from benchmarks.make_results import README, RESULTS, excerpt, with_excerpts
 
 from gcbr.benchmark.agenda import agenda, recorded_sizes
 from gcbr.benchmark.plan import read_plan
@@ -78,3 +79,26 @@ def test_the_cells_of_a_plan_are_found_among_all_records(results: Path, make_rec
     store.append(make_record("random", 50, dataset="citeseer", budget=60))  # beyond the fifty runs
     runs = agenda(plan, recorded_sizes(plan, store.read()), results, tolerant=True).runs
     assert sorted(run.seed for run in runs if run in store.read()) == [0, 1]
+
+
+def test_an_excerpt_has_the_highest_of_each_measure_in_bold(make_record):
+    records = [
+        make_record("random", 0, macro=0.7, ratio=0.25, dataset="citeseer", budget=60),
+        make_record("random", 1, macro=0.8, ratio=0.25, dataset="citeseer", budget=60),
+        make_record("gcbr", 0, macro=0.9, ratio=0.125, dataset="citeseer", budget=60),
+        make_record("gcbr", 0, macro=0.6, ratio=0.5, dataset="co-cs", budget=60, test="stratified"),
+        make_record("gcbr", 0, macro=0.6, ratio=0.5, dataset="co-cs", budget=60),
+    ]
+    # Two runs: the interval is t(1 degree, 97.5%) = 12.71 times 5 points.
+    assert excerpt(records).splitlines() == [
+        "|  | CiteSeer, 60 labels | Coauthor CS, 60 labels |",
+        "| --- | ---: | ---: |",
+        "| `random` | 75.0 ± 63.5<br>**0.25 ± 0.00** |  |",
+        "| `gcbr` | **90.0**<br>0.12 | **60.0**<br>**0.50** |",
+    ]
+
+
+def test_the_readme_shows_what_is_recorded():
+    text = README.read_text("utf-8")
+    assert text.count("<!-- end -->") == 2
+    assert with_excerpts(text, RESULTS) == text
