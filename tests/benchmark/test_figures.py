@@ -90,6 +90,24 @@ def test_no_two_strategies_look_alike_without_color(make_record):
     assert len({(look.color, str(look.line), look.marker) for look in looks}) == 17
 
 
+@pytest.mark.parametrize(("num_strategies", "has_bands"), [(9, True), (10, False)])
+def test_many_lines_have_no_bands_and_ours_are_strong(make_record, num_strategies: int, has_bands: bool):
+    names = ["gcbr", *(f"other-{number}" for number in range(num_strategies - 1))]
+    records = [make_record(name, seed, 0.5 + seed / 10) for name in names for seed in range(3)]
+    plan = Plan(title="many", datasets=["cora"], strategies=names, ours=["gcbr"], draw=["curves"])
+    (drawing,) = figures.make_figures(records, plan)
+    assert ("PolyCollection" in drawing.svg) == has_bands
+    widths = set(re.findall(r"stroke-width: ([\d.]+)", drawing.svg))
+    assert ("2.4" in widths) != has_bands
+
+
+def test_numbers_are_shortened_in_coordinates_but_not_in_words():
+    svg = '<g><path d="M 1.23456 -2.00499" style="opacity: 0.12"/><text x="3.987654">p = 0.12345</text></g>'
+    assert figures._compact(svg) == (
+        '<g><path d="M 1.23 -2.00" style="opacity: 0.12"/><text x="3.98">p = 0.12345</text></g>'
+    )
+
+
 def test_a_varied_setting_is_the_axis_and_datasets_are_lines(make_record):
     plan = read_plan("fig5")
     made = [

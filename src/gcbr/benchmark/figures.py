@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ _COLORS = ("#5b6470", "#1c4f8f", "#b5482a", "#2f7d4f", "#d98a2b", "#7a4fa3", "#1
 _LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)))
 _MARKERS = "osD^vPX*<>hp"
 FEWEST_FOR_INTERVALS = 3  # runs
+MOST_WITH_BANDS = 9  # lines: the intervals of more hide each other, and the tables have them
 _LONGEST_NAME = 18
 _PANELS_ACROSS = 4
 _AXES = {
@@ -95,9 +97,9 @@ def _drawings(groups: Groups, plan: Plan) -> Iterator[Drawing]:
         name = f"{_file_name(place.dataset)}-{place.features}{test}"
         if "budgets" in plan.draw and len(settings) > 1:
             by_budget = {setting: groups[setting] for setting in settings}
-            yield _budget_figure(f"budgets-{name}", by_budget, looks)
+            yield _budget_figure(f"budgets-{name}", by_budget, looks, plan.ours)
         if "curves" in plan.draw:
-            yield _curve_figure(f"curves-{name}", largest, groups[largest], looks)
+            yield _curve_figure(f"curves-{name}", largest, groups[largest], looks, plan.ours)
         if "labels" in plan.draw:
             yield _count_figure(f"labels-{name}", largest, groups[largest])
         if "accuracy" in plan.draw:
@@ -146,13 +148,13 @@ def class_names(runs: dict[str, list[Record]]) -> tuple[str, ...]:
 
 
 def _curve_figure(
-    name: str, setting: Setting, runs: dict[str, list[Record]], looks: dict[str, Look]
+    name: str, setting: Setting, runs: dict[str, list[Record]], looks: dict[str, Look], ours: Sequence[str]
 ) -> Drawing:
     def series(measure: Measure) -> Series:
         return {strategy: curve_points(records, measure) for strategy, records in runs.items()}
 
     title = f"{setting.full_title}: on test nodes, one training step after each label"
-    return _line_figure(name, title, series, looks, LABELS, _show_intervals(runs))
+    return _line_figure(name, title, series, looks, LABELS, _show_intervals(runs), ours)
 
 
 def _varied_figure(groups: Groups, plan: Plan) -> Drawing:
@@ -169,7 +171,7 @@ def _varied_figure(groups: Groups, plan: Plan) -> Drawing:
     return _line_figure(f"by-{plan.varied}", title, series, _looks(titles.values()), axis, with_bands)
 
 
-def _budget_figure(name: str, groups: Groups, looks: dict[str, Look]) -> Drawing:
+def _budget_figure(name: str, groups: Groups, looks: dict[str, Look], ours: Sequence[str]) -> Drawing:
     strategies = dict.fromkeys(strategy for runs in groups.values() for strategy in runs)
 
     def series(measure: Measure) -> Series:
@@ -179,7 +181,7 @@ def _budget_figure(name: str, groups: Groups, looks: dict[str, Look]) -> Drawing
     with_bands = all(_show_intervals(runs) for runs in groups.values())
     title = f"{setting.full_title}: after training on each budget"
     axis = LABELS._replace(ticks=sorted({setting.budget for setting in groups}))
-    return _line_figure(name, title, series, looks, axis, with_bands)
+    return _line_figure(name, title, series, looks, axis, with_bands, ours)
 
 
 def _line_figure(
@@ -189,17 +191,20 @@ def _line_figure(
     looks: dict[str, Look],
     axis: Horizontal,
     with_bands: bool,
+    ours: Sequence[str] = (),
 ) -> Drawing:
-    """One panel for each measure."""
+    """One panel for each measure; among many lines ours are the strong ones."""
     with _figure(name, 10.5, 3.6) as figure:
         panels = figure.subplots(1, len(MEASURES))
         for axes, measure in zip(panels, MEASURES, strict=True):
             lines = series(measure)
+            are_many = len(lines) > MOST_WITH_BANDS
             for strategy, points in lines.items():
-                _draw_line(axes, strategy, points, looks[strategy])
+                width = 1.5 if not are_many else 2.4 if strategy in ours else 1.0
+                _draw_line(axes, strategy, points, looks[strategy], width)
             _set_horizontal(axes, axis)
             axes.set_ylim(axes.get_ylim())  # the lines decide what is shown, not the intervals of a few runs
-            for strategy, points in lines.items() if with_bands else ():
+            for strategy, points in lines.items() if with_bands and not are_many else ():
                 _draw_band(axes, points, looks[strategy])
             axes.set_title(f"{measure.title}, %" if measure.scale == 100 else measure.title, loc="left")
             axes.grid(axis="y")
@@ -220,7 +225,7 @@ def _set_horizontal(axes: Axes, axis: Horizontal) -> None:
     axes.set_xticks([], minor=True)
 
 
-def _draw_line(axes: Axes, strategy: str, points: Sequence[Point], look: Look) -> None:
+def _draw_line(axes: Axes, strategy: str, points: Sequence[Point], look: Look, width: float) -> None:
     places, means = [point.place for point in points], [point.value.mean for point in points]
     axes.plot(
         places,
@@ -228,9 +233,10 @@ def _draw_line(axes: Axes, strategy: str, points: Sequence[Point], look: Look) -
         linestyle=look.line,
         color=look.color,
         marker=look.marker,
-        markersize=4,
+        markersize=2.5 + width,
         markevery=max(1, len(points) // 6),
-        linewidth=1.5,
+        linewidth=width,
+        zorder=1 + width,
         label=strategy,
     )
 
@@ -333,7 +339,12 @@ def _drawing(figure: Figure, name: str, title: str) -> Drawing:
     svg, png = io.StringIO(), io.BytesIO()
     figure.savefig(svg, format="svg", metadata={"Date": None})
     figure.savefig(png, format="png", dpi=150, metadata={"Software": None})
-    return Drawing(name, title, svg.getvalue(), png.getvalue())
+    return Drawing(name, title, _compact(svg.getvalue()), png.getvalue())
+
+
+def _compact(svg: str) -> str:
+    """The same drawing in half the letters: a hundredth of a point is enough for any coordinate."""
+    return re.sub(r'="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
 
 
 def _file_name(text: str) -> str:

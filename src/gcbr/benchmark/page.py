@@ -116,6 +116,7 @@ def render(findings: Findings, drawings: Sequence[figures.Drawing]) -> str:
         paper=tables.paper_text,
         figures=[(drawing.title, Markup(_inline(drawing))) for drawing in drawings],
         fewest=figures.FEWEST_FOR_INTERVALS,
+        most=figures.MOST_WITH_BANDS,
         cost=_cost(findings.records),
         versions="; ".join(_origins(findings.records)),
     )
@@ -129,6 +130,8 @@ def _inline(drawing: figures.Drawing) -> str:
     assert view_box
     svg = re.sub(r"<svg[^>]*>", f'<svg viewBox="{view_box[1]}" aria-hidden="true">', svg, count=1)
     svg = svg.replace("xlink:href", "href")
+    svg = re.sub(r'<g id="[^"]*"', "<g", svg)  # nothing refers to a group
+    svg = re.sub(r"\n +", "\n", svg)
     return re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{drawing.name}-", svg)
 
 
