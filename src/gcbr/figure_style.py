@@ -8,7 +8,7 @@ INK, MUTED, RULE = "#1b1f24", "#5b6470", "#d9dde3"
 
 BASE_STYLE: dict[Any, Any] = {  # older matplotlibs have no type for a setting's name
     "svg.fonttype": "none",  # letters stay letters: they can be searched, copied and read aloud
-    "font.sans-serif": ["DejaVu Sans"],  # the names of those to fall back to would be half of an SVG file
+    "font.sans-serif": ["DejaVu Sans"],  # an SVG file repeats those to fall back to at every word
     "text.parse_math": False,  # a dollar sign in a class name is a dollar sign
     "text.color": INK,
     "axes.edgecolor": MUTED,

@@ -304,7 +304,7 @@ def test_the_keyboard_stays_on_a_button_that_is_drawn_again(served: Any, new_pag
     assert page.evaluate(held) == "vision"
     shown = page.inner_text(SHOWN)
     page.keyboard.down("Enter")
-    expect(page.locator(SHOWN)).not_to_have_text(shown)
+    expect(page.locator(SHOWN)).not_to_have_text(shown, timeout=30_000)
     for _ in range(3):
         page.keyboard.down("Enter")  # held down
     page.keyboard.up("Enter")

@@ -343,7 +343,7 @@ def _drawing(figure: Figure, name: str, title: str) -> Drawing:
 
 
 def _compact(svg: str) -> str:
-    """The same drawing in half the letters: a hundredth of a point is enough for any coordinate."""
+    """The same drawing in fewer letters: a hundredth of a point is enough for any coordinate."""
     return re.sub(r'="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), svg)
 
 
