@@ -13,7 +13,6 @@ from gcbr.environment import EnvConfig, LabelingEnv
 from gcbr.graph import Dataset, Graph, Labels
 from gcbr.seeding import generator
 from gcbr.state import (
-    CRITERIA,
     GCBR_COLUMNS,
     GCBR_PLUS_COLUMNS,
     GPA_COLUMNS,
@@ -54,7 +53,7 @@ def view(
 
 
 def column(name: str, shown: View) -> list[float]:
-    built = state_columns(situation(GraphFacts(shown.graph), shown), (*CRITERIA, name))
+    built = state_columns(situation(GraphFacts(shown.graph), shown), (*GCBR_COLUMNS[:4], name))
     return built[0, :, -1].tolist()  # type: ignore[no-any-return]
 
 
@@ -83,9 +82,17 @@ def test_centrality_is_the_logarithm_of_one_and_pagerank_in_units_of_the_average
     assert column("centrality", view(barbell, GUESSES)) == pytest.approx(BARBELL_CENTRALITY, rel=1e-6)
 
 
-def test_centrality_does_not_change_with_the_answers(barbell: Graph):
+def test_relative_centrality_is_pagerank_as_a_share_of_the_largest(star: Graph):
+    # The ranks above: 97/148 of a leaf beside 88/37 of the middle.
+    expected = [1] + [97 / 352] * 4
+    shown = view(star, torch.full((5, 2), 0.5))
+    assert column("relative_centrality", shown) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["centrality", "relative_centrality"])
+def test_centrality_does_not_change_with_the_answers(name: str, barbell: Graph):
     before, after = view(barbell, GUESSES), view(barbell, GUESSES, TOLD, pending=(5,))
-    assert column("centrality", before) == column("centrality", after)
+    assert column(name, before) == column(name, after)
 
 
 def test_uncertainty_is_the_entropy_of_the_prediction(barbell: Graph):
@@ -278,7 +285,7 @@ def test_the_paper_s_columns_in_the_paper_s_order():
 
 def test_columns_come_in_the_order_they_are_named(barbell: Graph):
     shown = situation(GraphFacts(barbell), view(barbell, GUESSES, TOLD))
-    order = ("majority_score", "criteria_similarity", *CRITERIA)
+    order = ("majority_score", "criteria_similarity", *GCBR_COLUMNS[:4])
     whole, turned = state_columns(shown, GCBR_PLUS_COLUMNS), state_columns(shown, order)
     for place, name in enumerate(order):
         assert torch.equal(turned[..., place], whole[..., GCBR_PLUS_COLUMNS.index(name)])
@@ -297,6 +304,14 @@ def test_a_column_left_out_is_no_part_of_the_similarity_either(barbell: Graph):
     columns = tuple(name for name in GCBR_COLUMNS if name != "selectivity")
     assert state_columns(shown, columns).shape == (1, 6, 4)
     expected = [0, APART, 0, 0.5, 0.25, (0.25 + APART**2) ** 0.5]
+    assert state_columns(shown, columns)[0, :, -1].tolist() == pytest.approx(expected, abs=1e-5)
+
+
+def test_similarity_is_measured_on_centrality_as_the_policy_reads_it(barbell: Graph):
+    shown = situation(GraphFacts(barbell), view(barbell, HALF_KNOWN, END_AND_CORNER))
+    apart = 1 - math.expm1(min(BARBELL_CENTRALITY)) / math.expm1(max(BARBELL_CENTRALITY))
+    expected = [0, apart, 0, 0.5, 0.25, (0.25 + apart**2) ** 0.5]
+    columns = ("relative_centrality", "uncertainty", "class_diversity", "criteria_similarity")
     assert state_columns(shown, columns)[0, :, -1].tolist() == pytest.approx(expected, abs=1e-5)
 
 
@@ -337,7 +352,11 @@ def test_renumbering_the_nodes_renumbers_the_column(name: str, skewed: Dataset):
 # --- Training and use -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("columns", [GCBR_PLUS_COLUMNS, GPA_COLUMNS], ids=["GCBR++", "GPA"])
+@pytest.mark.parametrize(
+    "columns",
+    [GCBR_PLUS_COLUMNS, ("relative_centrality", *GCBR_PLUS_COLUMNS[1:]), GPA_COLUMNS],
+    ids=["GCBR++", "relative", "GPA"],
+)
 def test_training_and_use_build_the_same_state(columns: tuple[str, ...], skewed: Dataset):
     """The environment's state, and the one that a strategy builds from a view of the same moment."""
     env = LabelingEnv(

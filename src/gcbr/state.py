@@ -23,12 +23,21 @@ class GraphFacts:
         self.graph = graph
 
     @cached_property
+    def pagerank(self) -> Tensor:
+        return scores.pagerank(self.graph.adjacency)
+
+    @cached_property
     def centrality(self) -> Tensor:
-        """PageRank as the policy reads it: log(1 + N r), so that graphs of any size and any hubs compare.
+        """PageRank as log(1 + N r), so that graphs of any size and any hubs compare.
 
         The average node is at log 2, an isolated one near 0, the largest hubs at 4 to 6.
         """
-        return (scores.pagerank(self.graph.adjacency) * self.graph.num_nodes).log1p()
+        return (self.pagerank * self.graph.num_nodes).log1p()
+
+    @cached_property
+    def relative_centrality(self) -> Tensor:
+        """PageRank as a share of the largest hub's: small beside the other columns for all but a few nodes."""
+        return self.pagerank / self.pagerank.max()
 
     @cached_property
     def degree(self) -> Tensor:
@@ -78,6 +87,10 @@ def centrality(situation: Situation) -> Tensor:
     return situation.facts.centrality.expand(len(situation.counts), -1)
 
 
+def relative_centrality(situation: Situation) -> Tensor:
+    return situation.facts.relative_centrality.expand(len(situation.counts), -1)
+
+
 def uncertainty(situation: Situation) -> Tensor:
     return scores.entropy(situation.probabilities)
 
@@ -119,6 +132,7 @@ def divergence_to_neighbors(situation: Situation) -> Tensor:
 # The criteria are what similarity to the labeled nodes is measured on.
 CRITERIA: dict[str, Callable[[Situation], Tensor]] = {
     "centrality": centrality,
+    "relative_centrality": relative_centrality,
     "uncertainty": uncertainty,
     "class_diversity": class_diversity,
     "selectivity": selectivity,
@@ -131,8 +145,10 @@ _OTHERS: dict[str, Callable[[Situation], Tensor]] = {
 }
 SIMILARITY = "criteria_similarity"
 KNOWN_COLUMNS = (*CRITERIA, SIMILARITY, *_OTHERS)
-GCBR_COLUMNS = (*CRITERIA, SIMILARITY)
+GCBR_COLUMNS = ("centrality", "uncertainty", "class_diversity", "selectivity", SIMILARITY)
 GCBR_PLUS_COLUMNS = (*GCBR_COLUMNS, "majority_score")
+# Those that need nothing of the other nodes but which are labeled.
+LOCAL_COLUMNS = {*CRITERIA, SIMILARITY, "majority_score"}
 GPA_COLUMNS = (
     "uncertainty",
     "degree",

@@ -20,6 +20,7 @@ from gcbr.rewards import RewardConfig
 from gcbr.state import GCBR_COLUMNS, GCBR_PLUS_COLUMNS, GPA_COLUMNS
 from gcbr.trainer import TrainConfig, Trainer
 
+CENTRALITY_COLUMNS = {"log": "centrality", "relative": "relative_centrality"}  # by scale
 CURVE_BIN = 50  # episodes whose mean is one point of the curve in a policy file
 
 
@@ -88,6 +89,7 @@ def env_config(
     eta: float | None = None,
     batch: int | None = None,
     coarse: bool = False,
+    centrality: str = "log",
 ) -> EnvConfig:
     """`base` with all that belongs to a method; the other arguments are the method's own unless given."""
     chosen = find_method(method)
@@ -101,13 +103,20 @@ def env_config(
     )
     return replace(
         base,
-        columns=chosen.columns,
+        columns=_with_centrality(chosen.columns, centrality),
         reward=reward,
         score=chosen.score,
         final_epochs=chosen.final_epochs,
         batch=chosen.batch if batch is None else batch,
         actions=replace(chosen.actions, coarse=coarse),
     )
+
+
+def _with_centrality(columns: tuple[str, ...], scale: str) -> tuple[str, ...]:
+    """The columns with centrality at this scale; not every method has it."""
+    if scale not in CENTRALITY_COLUMNS:
+        raise InputError(f"unknown scale of centrality '{scale}'; choose from {', '.join(CENTRALITY_COLUMNS)}")
+    return tuple(CENTRALITY_COLUMNS[scale] if column == "centrality" else column for column in columns)
 
 
 def train_config(

@@ -68,10 +68,14 @@ def test_a_strategy_that_learns_from_answers_goes_on_doing_so(skewed: Dataset):
     assert not isinstance(sampled(Degree, 10)(skewed.graph, 10, generator(0)), Observer)
 
 
-def test_scores_around_a_few_candidates_are_those_among_all(skewed: Dataset, make_view: MakeView):
+@pytest.mark.parametrize("first", ["centrality", "relative_centrality"])
+def test_scores_around_a_few_candidates_are_those_among_all(
+    first: str, skewed: Dataset, make_view: MakeView
+):
     """What two propagations reach is enough, with labeled and pending nodes near and far."""
+    columns = (first, *GCBR_PLUS_COLUMNS[1:])
     with seeded(generator(3)):
-        policy = Policy(len(GCBR_PLUS_COLUMNS))
+        policy = Policy(len(columns))
     probabilities = torch.rand(200, 3, generator=generator(1)).softmax(1)
     view = make_view(
         skewed.graph,
@@ -80,9 +84,10 @@ def test_scores_around_a_few_candidates_are_those_among_all(skewed: Dataset, mak
         pending=(9, 120),
         candidates=[4, 61, 199],
     )
-    strategy = Learned(skewed.graph, policy, GCBR_PLUS_COLUMNS)
+    strategy = Learned(skewed.graph, policy, columns)
+    assert strategy._is_local
     with torch.no_grad():
-        states = state_columns(situation(strategy._facts, view), GCBR_PLUS_COLUMNS)
+        states = state_columns(situation(strategy._facts, view), columns)
         among_all = policy.scores(skewed.graph.propagation, states)[0][view.candidates]
         nearby = strategy._scores_nearby(view)
     torch.testing.assert_close(nearby, among_all, rtol=0, atol=1e-6)

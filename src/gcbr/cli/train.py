@@ -91,6 +91,13 @@ def train(
             min=0, metavar="N", help="Play on N guises of each source as well: some of its classes, rescaled."
         ),
     ] = 0,
+    centrality: Annotated[
+        str,
+        typer.Option(
+            metavar="SCALE",
+            help="How gcbr and gcbr++ read PageRank: log, or relative to the largest hub's.",
+        ),
+    ] = "log",
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of weights and games.")] = 0,
     features: Annotated[
         str, typer.Option(metavar="RULE", help="Feature scaling: default or paper.")
@@ -125,7 +132,7 @@ def train(
     keep_freed_memory()
     where = find_device(device)
     base = EnvConfig(budget=budget, episodes=parallel, classifier=GCNConfig(focal=focal))
-    env = env_config(method, base, alpha, eta, batch, coarse)
+    env = env_config(method, base, alpha, eta, batch, coarse, centrality)
     config = train_config(
         method, TrainConfig(episodes=episodes, update_every=update_every, seed=seed), discount, standardize
     )

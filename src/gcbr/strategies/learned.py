@@ -15,7 +15,7 @@ from gcbr.engine.receptive import marked
 from gcbr.graph import Graph
 from gcbr.policies import shipped_policy
 from gcbr.policy import Policy
-from gcbr.state import GCBR_PLUS_COLUMNS, GraphFacts, Situation, state_columns
+from gcbr.state import LOCAL_COLUMNS, GraphFacts, Situation, state_columns
 from gcbr.view import StrategyFactory, View
 
 _WORTH_LOCALLY = 1e-3  # share of the nodes: two propagations around more candidates reach most of the graph
@@ -47,7 +47,7 @@ class Learned:
     @property
     def _is_local(self) -> bool:
         """Whether a node's columns need nothing of the others but which are labeled."""
-        return self._actions == ActionSpace() and set(self._columns) <= set(GCBR_PLUS_COLUMNS)
+        return self._actions == ActionSpace() and set(self._columns) <= LOCAL_COLUMNS
 
     def _scores_nearby(self, view: View) -> Tensor:
         """The candidates' scores from what two propagations can reach: the same as among all nodes."""
@@ -79,6 +79,10 @@ class FactsOfSome(GraphFacts):
     @cached_property
     def centrality(self) -> Tensor:
         return self._facts.centrality[self._nodes]
+
+    @cached_property
+    def relative_centrality(self) -> Tensor:
+        return self._facts.relative_centrality[self._nodes]
 
 
 def shipped(method: str) -> StrategyFactory:
