@@ -6,6 +6,10 @@ trains one policy on Cora with a choice changed and prints how it does, unchange
 published figure is reported for: Cora itself at 20 labels a class and, with `--unseen`, Photo and synthetic
 graphs, whose features are scaled under the rule `paper` as the paper scales those of its target graphs. Each
 score is appended to a file of JSON lines.
+
+    python -m benchmarks.choices --data DIR --unseen --policies benchmarks/policies/relative/*.safetensors
+
+trains nothing and scores policies that `gcbr train` has written.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from torch import Tensor
 
 from benchmarks.choose_policy import FIRST_SEED
 from gcbr import scores
+from gcbr.checkpoints import load_policy
 from gcbr.classifier import ClassifierFactory, GCNClassifier
 from gcbr.datasets import load_dataset
 from gcbr.datasets.features import centered_shares, rows_of_norm
@@ -105,6 +110,26 @@ def score(
     }
 
 
+def score_files(policies: list[Path], graphs: dict[str, Dataset], runs: int, out: Path) -> None:
+    """Score policies of the graphs' feature rule; the last column is the mean over the graphs."""
+    for path in policies:
+        policy, card = load_policy(path)
+        by_graph = {
+            name: score(policy, card.columns, graph, runs, epochs=1) for name, graph in graphs.items()
+        }
+        with out.open("a") as file:
+            for name, figures in by_graph.items():
+                line = {"graph": name, "episode": card.episodes, **figures, "runs": runs}
+                file.write(json.dumps(line | {"policy": path.as_posix()}) + "\n")
+        texts = [f"{name} {_short(figures)}" for name, figures in by_graph.items()]
+        means = {name: mean(f[name] for f in by_graph.values()) for name in ("macro_f1", "imbalance_ratio")}
+        print(f"{path.parent.name}/{path.stem}: {', '.join(texts)}, mean {_short(means)}", flush=True)
+
+
+def _short(figures: dict[str, float]) -> str:
+    return f"{100 * figures['macro_f1']:.1f}/{figures['imbalance_ratio']:.2f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", type=Path, default=None)
@@ -128,6 +153,7 @@ def main() -> None:
         "--guises", type=int, default=0, help="train on so many guises of Cora besides, in turn"
     )
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--policies", type=Path, nargs="+", default=[], help="score these, and train nothing")
     options = parser.parse_args()
     torch.set_num_threads(1)
     keep_freed_memory()
@@ -135,6 +161,9 @@ def main() -> None:
     graphs = {"cora": load_dataset("cora", data_dir=options.data, features=options.features)}
     if options.unseen:
         graphs |= unseen_graphs(options.features, options.data)
+    if options.policies:
+        score_files(options.policies, graphs, options.runs, options.out)
+        return
     env = replace(
         env_config(options.method, EnvConfig()),
         final_epochs=options.terminal,
