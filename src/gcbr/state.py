@@ -36,7 +36,7 @@ class GraphFacts:
 
     @cached_property
     def relative_centrality(self) -> Tensor:
-        """PageRank as a share of the largest hub's: small beside the other columns for all but a few nodes."""
+        """PageRank as a share of the largest hub's: small beside the other columns for all but a few."""
         return self.pagerank / self.pagerank.max()
 
     @cached_property

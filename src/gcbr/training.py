@@ -115,7 +115,9 @@ def env_config(
 def _with_centrality(columns: tuple[str, ...], scale: str) -> tuple[str, ...]:
     """The columns with centrality at this scale; not every method has it."""
     if scale not in CENTRALITY_COLUMNS:
-        raise InputError(f"unknown scale of centrality '{scale}'; choose from {', '.join(CENTRALITY_COLUMNS)}")
+        raise InputError(
+            f"unknown scale of centrality '{scale}'; choose from {', '.join(CENTRALITY_COLUMNS)}"
+        )
     return tuple(CENTRALITY_COLUMNS[scale] if column == "centrality" else column for column in columns)
 
 

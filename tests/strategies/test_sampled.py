@@ -69,9 +69,7 @@ def test_a_strategy_that_learns_from_answers_goes_on_doing_so(skewed: Dataset):
 
 
 @pytest.mark.parametrize("first", ["centrality", "relative_centrality"])
-def test_scores_around_a_few_candidates_are_those_among_all(
-    first: str, skewed: Dataset, make_view: MakeView
-):
+def test_scores_around_a_few_candidates_are_those_among_all(first: str, skewed: Dataset, make_view: MakeView):
     """What two propagations reach is enough, with labeled and pending nodes near and far."""
     columns = (first, *GCBR_PLUS_COLUMNS[1:])
     with seeded(generator(3)):
