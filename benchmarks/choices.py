@@ -64,7 +64,7 @@ def scale_centrality(name: str) -> None:
     """Let the policy read PageRank in another scale than the package's."""
 
     def centrality(facts: GraphFacts) -> Tensor:
-        return CENTRALITY[name](scores.pagerank(facts.graph.adjacency))
+        return CENTRALITY[name](facts.pagerank)
 
     replacement = cached_property(centrality)
     replacement.__set_name__(GraphFacts, "centrality")
