@@ -60,6 +60,9 @@ class Snapshot:
     trouble: str = ""  # why choosing has stopped, if it has
 
 
+_Job = tuple[Callable[[ActiveLearner], Any], Future[Any]]
+
+
 class Worker:
     """Start it, wake it after every answer, read `snapshot`, stop it."""
 
@@ -74,7 +77,7 @@ class Worker:
         self._wanted = wanted
         self._on_learned = on_learned
         self._pupil: _Pupil | None = None
-        self._jobs: SimpleQueue[tuple[Callable[[ActiveLearner], Any], Future[Any]]] = SimpleQueue()
+        self._jobs: SimpleQueue[_Job] = SimpleQueue()
         self._is_woken = threading.Event()
         self._is_stopped = False
         self._thread = threading.Thread(target=self._run, name="gcbr-worker", daemon=True)
@@ -110,22 +113,23 @@ class Worker:
             self._is_woken.clear()
             if self._is_stopped:
                 return
+            jobs = self._take_jobs()  # before the answers are read: a job sees those given before it
             try:
-                self._round(self._wanted())
+                self._round(self._wanted(), jobs)
             except Exception as error:  # the page goes on recording answers, and says what happened here
                 reason = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
                 self.snapshot = replace(self.snapshot, is_ready=True, trouble=reason)
                 self._pupil = None
-                self._do_jobs(_failing(reason))
+                self._do_jobs(jobs, _failing(reason))
 
-    def _round(self, wanted: Wanted) -> None:
+    def _round(self, wanted: Wanted, jobs: Iterable[_Job] = ()) -> None:
         pupil = self._taught(wanted)
         if not pupil.is_served_by(self.snapshot, wanted):
             self.snapshot = pupil.snapshot(wanted, known=self.snapshot.queue)
             pupil.num_changes = wanted.num_changes
             self._on_learned(self.snapshot)
             self._explain(pupil.learner)
-        self._do_jobs(lambda job: job(pupil.learner))
+        self._do_jobs(jobs, lambda job: job(pupil.learner))
 
     def _explain(self, learner: ActiveLearner) -> None:
         """Work out the reasons one by one; beyond the first nodes, looked at soon, news come first."""
@@ -154,12 +158,16 @@ class Worker:
     def _fresh(self, wanted: Wanted) -> _Pupil:
         return _Pupil(self._make_learner(wanted.budget, wanted.labels), wanted.labels)
 
-    def _do_jobs(self, do: Callable[[Callable[[ActiveLearner], Any]], Any]) -> None:
+    def _take_jobs(self) -> list[_Job]:
+        jobs = []
         while True:
             try:
-                job, future = self._jobs.get_nowait()
+                jobs.append(self._jobs.get_nowait())
             except Empty:
-                return
+                return jobs
+
+    def _do_jobs(self, jobs: Iterable[_Job], do: Callable[[Callable[[ActiveLearner], Any]], Any]) -> None:
+        for job, future in jobs:
             try:
                 if self._is_stopped:
                     raise InputError("The project was closed before this was done.")
