@@ -145,6 +145,21 @@ class Policy(nn.Module):
         return scores_and_values
 
 
+def reading(policy: Policy, columns: Sequence[str], others: Sequence[str]) -> Policy:
+    """The same policy with the columns that it reads among others; these weigh nothing."""
+    places = torch.tensor([others.index(column) for column in columns], device=policy.device)
+    weights = {
+        name: tensor.new_zeros(len(tensor), len(others)).index_copy(1, places, tensor)
+        if name.endswith("first.weight")
+        else tensor.clone()
+        for name, tensor in policy.state_dict().items()
+    }
+    with torch.device("meta"):  # weights of its own would be drawn from the global generator
+        wider = Policy(len(others), policy.actor.first.out_features)
+    wider.load_state_dict(weights, assign=True)
+    return wider
+
+
 def log_policy(scores: Tensor, is_candidate: Tensor) -> Tensor:
     """The policy's log-probabilities; a node that is no candidate has -inf, and no gradient."""
     return scores.masked_fill(~is_candidate, -torch.inf).log_softmax(-1)

@@ -6,6 +6,7 @@ between two episodes needs no generator's state: the counter is enough.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -36,6 +37,7 @@ class TrainConfig:
     standardize_rate: float = 0.05
     width: int = 8
     seed: int = 0
+    start: str = ""  # fingerprint of the policy that the training began with, if it began with one
 
 
 class RewardScale:
@@ -63,14 +65,17 @@ class Trainer:
     `tensors` and `counters` are all there is to keep.
     """
 
-    def __init__(self, sources: Sequence[Dataset], env: EnvConfig, config: TrainConfig) -> None:
+    def __init__(
+        self, sources: Sequence[Dataset], env: EnvConfig, config: TrainConfig, start: Policy | None = None
+    ) -> None:
         self.config = config
         self.env = env
         self._envs = [LabelingEnv(source, env) for source in sources]
         device = sources[0].graph.device
         # Drawn on the CPU: the same seed starts with the same weights on every device.
         with seeding.seeded(seeding.generator(config.seed, _WEIGHTS)), torch.device("cpu"):
-            self.policy = Policy(len(env.columns), config.width).on(device)
+            drawn = Policy(len(env.columns), config.width)
+        self.policy = (drawn if start is None else copy.deepcopy(start)).on(device)
         self._optimizers = (
             torch.optim.Adam(self.policy.actor.parameters(), lr=config.actor_rate, fused=True),
             torch.optim.Adam(self.policy.critic.parameters(), lr=config.critic_rate, fused=True),

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from gcbr.actions import ActionSpace
-from gcbr.checkpoints import PolicyCard, read_tensors, save_policy, write_tensors
+from gcbr.checkpoints import PolicyCard, fingerprint, load_policy, read_tensors, save_policy, write_tensors
 from gcbr.environment import EnvConfig
 from gcbr.errors import InputError
 from gcbr.files import write_atomically
 from gcbr.graph import Dataset
+from gcbr.policy import Policy, reading
 from gcbr.rewards import RewardConfig
 from gcbr.state import GCBR_COLUMNS, GCBR_PLUS_COLUMNS, GPA_COLUMNS
 from gcbr.trainer import TrainConfig, Trainer
@@ -144,18 +145,25 @@ def train_policy(
     config: TrainConfig,
     out: Path,
     *,
+    start: Path | None = None,
     checkpoint_seconds: float = 30.0,
     keep_every: int | None = None,
     on_episode: Callable[[Trainer], None] | None = None,
 ) -> PolicyCard:
-    """Train, or go on training, the policy that ends up in `out`; its log stands beside it as CSV."""
+    """Train, or go on training, the policy that ends up in `out`; its log stands beside it as CSV.
+
+    `start` is a policy to begin with: a column that it did not read has no weight at first.
+    """
     if out.exists():
         raise InputError(f"{out} exists already; name another file or remove it")
     _require_writable(out.parent)
     rules = sorted({source.graph.feature_rule for source in sources})
     if len(rules) > 1:
         raise InputError(f"sources are scaled by different feature rules: {', '.join(rules)}; choose one")
-    trainer = Trainer(sources, env, config)
+    begun = None if start is None else _beginning(start, env, config)
+    if begun is not None:
+        config = replace(config, start=fingerprint(begun))
+    trainer = Trainer(sources, env, config, begun)
     settings = _identity(trainer, method, sources)
     checkpoint = out.with_name(out.name + ".checkpoint")
     if checkpoint.exists():
@@ -181,6 +189,17 @@ def train_policy(
     save_policy(out, trainer.policy, card)
     checkpoint.unlink(missing_ok=True)
     return card
+
+
+def _beginning(path: Path, env: EnvConfig, config: TrainConfig) -> Policy:
+    """The policy in a file as one that reads the columns of this training."""
+    policy, card = load_policy(path)
+    unread = [column for column in card.columns if column not in env.columns]
+    if unread:
+        raise InputError(f"{path} reads columns that this training does not have: {', '.join(unread)}")
+    if card.width != config.width:
+        raise InputError(f"the layers of {path} are {card.width} wide; those of this training {config.width}")
+    return reading(policy, card.columns, list(env.columns))
 
 
 def _require_writable(folder: Path) -> None:

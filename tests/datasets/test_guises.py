@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from gcbr.datasets.features import rows_of_norm
-from gcbr.datasets.guises import guises, some_classes
+from gcbr.datasets.guises import guises
+from gcbr.datasets.variations import some_classes
 from gcbr.engine.matrix import Csr, Dense
 from gcbr.errors import InputError
 from gcbr.graph import Dataset, Graph
@@ -26,20 +27,6 @@ def star() -> Dataset:
     graph = Graph("star", adjacency, Dense(X), feature_rule="paper")
     y = torch.tensor([0, 1, 2, 3, 3, 0, 1])
     return Dataset(graph, y, ("red", "blue", "green", "gray"), last_nodes(7))
-
-
-def test_some_classes_keep_their_nodes_and_the_edges_between(star: Dataset):
-    part = some_classes(star, torch.tensor([0, 3]))  # nodes 0, 3, 4 and 5
-    assert part.class_names == ("red", "gray")
-    assert part.y.tolist() == [0, 1, 1, 0]
-    assert part.graph.adjacency.to_dense().tolist() == [
-        [0, 1, 1, 1],
-        [1, 0, 0, 0],
-        [1, 0, 0, 0],
-        [1, 0, 0, 0],
-    ]
-    assert part.graph.x.to_dense().tolist() == [[1, 0], [0, 4], [5, 5], [0, 6]]
-    assert part.test.tolist() == [3]  # two fifths of four nodes
 
 
 def test_guises_are_the_same_for_the_same_seed_and_differ_in_classes_and_scale(star: Dataset):
@@ -72,3 +59,36 @@ def test_two_classes_have_no_guises(star: Dataset):
         InputError, match=re.escape("has 2 classes; guises are made of graphs with 3 or more")
     ):
         guises(some_classes(star, torch.tensor([0, 1])), 1)
+
+
+def test_broad_guises_differ_in_classes_edges_and_features(star: Dataset):
+    drawn, again, others = [guises(star, 24, seed, broad=True) for seed in (77, 77, 5)]
+
+    def described(made: list[Dataset]) -> list[tuple[object, ...]]:
+        return [
+            (g.class_names, g.graph.adjacency.to_dense().tolist(), g.graph.x.to_dense().tolist())
+            for g in made
+        ]
+
+    assert described(drawn) == described(again)
+    assert described(drawn) != described(others)
+    assert {guise.graph.name for guise in drawn} == {"24 broad guises of star"}
+    # Some classes twice, then merged ones, then halved ones; edges as they are, fewer, more, four times each.
+    assert {guise.num_classes for guise in drawn[2::4]} == {3}
+    assert {guise.num_classes for guise in drawn[3::4]} == {8}
+    halved = drawn[3::4]
+    assert [guise.graph.num_edges <= 6 for guise in halved] == [True, True, False, True, True, False]
+    assert halved[0].graph.num_edges == 6
+    # The second dozen has one of the two features, or none.
+    assert {guise.graph.num_features for guise in drawn[:12]} == {2}
+    assert {guise.graph.num_features for guise in drawn[12:]} <= {0, 1}
+    assert all(len(guise.test) == len(last_nodes(guise.graph.num_nodes)) for guise in drawn)
+
+
+def test_broad_guises_under_the_other_rule_have_its_norm(star: Dataset):
+    x = rows_of_norm(Dense(X), 8)
+    for guise in guises(
+        replace(star, graph=replace(star.graph, x=x, feature_rule="default")), 24, broad=True
+    ):
+        norms = guise.graph.x.to_dense().norm(dim=1)
+        assert norms[norms > 0].tolist() == pytest.approx([8] * int((norms > 0).sum()))

@@ -91,6 +91,16 @@ def train(
             min=0, metavar="N", help="Play on N guises of each source as well: some of its classes, rescaled."
         ),
     ] = 0,
+    broad: Annotated[
+        bool,
+        typer.Option(
+            "--broad", help="Guises with merged or halved classes, other edges and fewer features, too."
+        ),
+    ] = False,
+    start: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Begin with this policy; columns it did not read weigh nothing."),
+    ] = None,
     centrality: Annotated[
         str,
         typer.Option(
@@ -141,7 +151,8 @@ def train(
             load_dataset(name, data_dir=data, features=features, progress=downloads.report)
             for name in sources
         ]
-    others = [guise for dataset in loaded for guise in guises_of(dataset, guises)] if guises else []
+    wanted = loaded if guises else []
+    others = [guise for dataset in wanted for guise in guises_of(dataset, guises, broad=broad)]
     datasets = [dataset.to(where) for dataset in [*loaded, *others]]
     writer = _writer(tensorboard)
     with progress.training(episodes) as bar:
@@ -157,6 +168,7 @@ def train(
             env,
             config,
             out,
+            start=start,
             checkpoint_seconds=checkpoint_seconds,
             keep_every=keep_every,
             on_episode=played,
