@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from gcbr.engine.matrix import Csr, Dense
 from gcbr.graph import Dataset, Graph
-from gcbr.policy import GraphEncoder, Policy, log_policy
+from gcbr.policy import GraphEncoder, Policy, log_policy, reading
 from gcbr.seeding import generator, seeded
 
 
@@ -221,3 +221,20 @@ def test_renumbering_the_nodes_renumbers_the_scores_and_keeps_the_value(skewed: 
     torch.testing.assert_close(turned_scores[:, new_id], scores)
     torch.testing.assert_close(turned_values, values)
     assert scores.std() > 0.01
+
+
+def test_a_policy_among_other_columns_says_what_it_said_whatever_they_hold():
+    graph, policy = graph_of([(0, 1), (1, 2), (2, 3)], 4), drawn_policy(2)
+    states = drawn_states(3, 4, 4)
+    wider = reading(policy, ["b", "a"], ["a", "new", "b", "newer"])
+    own = states[..., [2, 0]]  # b, then a
+    for ours, theirs in zip(
+        wider.scores_and_values(graph.propagation, states),
+        policy.scores_and_values(graph.propagation, own),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, theirs)
+    assert all(weights.requires_grad for weights in wider.parameters())
+    with torch.no_grad():
+        wider.actor.last.bias += 1
+    assert not torch.equal(wider.actor.last.bias, policy.actor.last.bias)  # a copy

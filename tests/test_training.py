@@ -16,7 +16,7 @@ import torch
 
 from gcbr import metrics
 from gcbr.actions import ActionSpace
-from gcbr.checkpoints import load_policy, read_tensors, save_policy, write_tensors
+from gcbr.checkpoints import fingerprint, load_policy, read_tensors, save_policy, write_tensors
 from gcbr.cli.app import main
 from gcbr.datasets import SyntheticConfig, synthetic
 from gcbr.engine.gcn import GCNConfig
@@ -87,6 +87,15 @@ def test_guises_are_sources_of_their_own_under_one_name(tmp_path: Path, capsys):
     assert "has 2 classes; guises are made of graphs with 3 or more" in capsys.readouterr().err
 
 
+def test_guises_may_be_broad(tmp_path: Path):
+    out = tmp_path / "policy.safetensors"
+    options = "--guises 3 --broad --episodes 4 --budget 4 --parallel 2 --update-every 2"
+    graph = "synthetic:nodes=80,classes=4,features=8"
+    assert main(["train", graph, "--out", str(out), *options.split()]) == 0
+    assert load_policy(out)[1].sources == (graph, f"3 broad guises of {graph}")
+    assert main(["train", graph, "--out", str(tmp_path / "2"), "--broad", "--episodes", "1"]) == 2
+
+
 def test_the_log_has_a_line_for_every_episode(tmp_path: Path):
     seen: list[dict[str, float]] = []
     out = tmp_path / "policy.safetensors"
@@ -126,6 +135,69 @@ def test_a_run_killed_while_writing_its_checkpoint_has_its_copy_all_the_same(tmp
     with pytest.raises(Stop):
         train_policy([tiny()], "gcbr", ENV, CONFIG, out, checkpoint_seconds=0, keep_every=1)
     assert load_policy(tmp_path / "p-1.safetensors")[1].episodes == 1
+
+
+# --- Beginning with another policy ----------------------------------------------------------------------
+
+PLAIN = env_config("gcbr", BASE, 0.5, None)
+
+
+@pytest.fixture
+def begun(tmp_path: Path) -> Path:
+    path = tmp_path / "begun.safetensors"
+    train_policy([tiny()], "gcbr", PLAIN, CONFIG, path)
+    return path
+
+
+def test_a_training_may_begin_with_a_policy_of_fewer_columns(tmp_path: Path, begun: Path):
+    first, out = [], tmp_path / "plus.safetensors"
+
+    def at_rest(trainer: Trainer) -> None:
+        first.append({name: weights.clone() for name, weights in trainer.policy.state_dict().items()})
+
+    still = replace(CONFIG, actor_rate=0.0, critic_rate=0.0)
+    card = train_policy([tiny()], "gcbr++", ENV, still, out, start=begun, on_episode=at_rest)
+    weights = load_policy(begun)[0].state_dict()
+    assert torch.equal(first[0]["actor.first.weight"][:, :5], weights["actor.first.weight"])
+    assert first[0]["actor.first.weight"][:, 5].tolist() == [0] * 4  # of the majority score
+    assert all(torch.equal(first[0][name], weights[name]) for name in weights if "first.weight" not in name)
+    assert card.settings["train"]["start"] == fingerprint(load_policy(out)[0])  # nothing was learned
+
+
+def test_a_training_that_began_with_a_policy_and_was_stopped_ends_with_the_same_weights(
+    tmp_path: Path, begun: Path
+):
+    stopped, whole = tmp_path / "stopped.safetensors", tmp_path / "whole.safetensors"
+    train_policy([tiny()], "gcbr++", ENV, CONFIG, whole, start=begun)
+    with pytest.raises(Stop):
+        train_policy(
+            [tiny()],
+            "gcbr++",
+            ENV,
+            CONFIG,
+            stopped,
+            start=begun,
+            checkpoint_seconds=0,
+            on_episode=stop_after(3),
+        )
+    with pytest.raises(InputError, match=r"train\.start was [0-9a-f]{12} and is "):
+        train_policy([tiny()], "gcbr++", ENV, CONFIG, stopped)
+    train_policy([tiny()], "gcbr++", ENV, CONFIG, stopped, start=begun)
+    assert same_weights(stopped, whole)
+
+
+def test_a_policy_that_does_not_fit_begins_nothing(tmp_path: Path, begun: Path):
+    out = tmp_path / "out.safetensors"
+    relative = env_config("gcbr", BASE, centrality="relative")
+    with pytest.raises(InputError, match="reads columns that this training does not have: centrality"):
+        train_policy([tiny()], "gcbr", relative, CONFIG, out, start=begun)
+    with pytest.raises(InputError, match="are 4 wide; those of this training 8"):
+        train_policy([tiny()], "gcbr", PLAIN, replace(CONFIG, width=8), out, start=begun)
+    other = tiny()
+    other = replace(other, graph=replace(other.graph, feature_rule="paper"))
+    with pytest.raises(InputError, match="was trained under the feature rule 'default', not 'paper'"):
+        train_policy([other], "gcbr", PLAIN, CONFIG, out, start=begun)
+    assert not out.exists()
 
 
 def test_the_curve_of_a_policy_file_is_a_mean_over_episodes():

@@ -160,7 +160,7 @@ def train_policy(
     rules = sorted({source.graph.feature_rule for source in sources})
     if len(rules) > 1:
         raise InputError(f"sources are scaled by different feature rules: {', '.join(rules)}; choose one")
-    begun = None if start is None else _beginning(start, env, config)
+    begun = None if start is None else _beginning(start, env, config, rules[0])
     if begun is not None:
         config = replace(config, start=fingerprint(begun))
     trainer = Trainer(sources, env, config, begun)
@@ -191,9 +191,11 @@ def train_policy(
     return card
 
 
-def _beginning(path: Path, env: EnvConfig, config: TrainConfig) -> Policy:
+def _beginning(path: Path, env: EnvConfig, config: TrainConfig, rule: str) -> Policy:
     """The policy in a file as one that reads the columns of this training."""
     policy, card = load_policy(path)
+    if card.features != rule:
+        raise InputError(f"{path} was trained under the feature rule '{card.features}', not '{rule}'")
     unread = [column for column in card.columns if column not in env.columns]
     if unread:
         raise InputError(f"{path} reads columns that this training does not have: {', '.join(unread)}")

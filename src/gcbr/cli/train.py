@@ -135,9 +135,12 @@ def train(
     from gcbr.engine.gcn import GCNConfig
     from gcbr.engine.memory import keep_freed_memory
     from gcbr.environment import EnvConfig
+    from gcbr.errors import InputError
     from gcbr.trainer import TrainConfig
     from gcbr.training import env_config, train_config, train_policy
 
+    if broad and not guises:
+        raise InputError("--broad says what guises are like; say how many with --guises")
     torch.set_num_threads(threads)
     keep_freed_memory()
     where = find_device(device)
