@@ -6,7 +6,6 @@ between two episodes needs no generator's state: the counter is enough.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -60,7 +59,7 @@ class RewardScale:
 
 
 class Trainer:
-    """Plays and learns one episode at a time, where its sources lie.
+    """Plays and learns one episode at a time, where its sources lie; `start`, if given, is what it teaches.
 
     `tensors` and `counters` are all there is to keep.
     """
@@ -74,8 +73,7 @@ class Trainer:
         device = sources[0].graph.device
         # Drawn on the CPU: the same seed starts with the same weights on every device.
         with seeding.seeded(seeding.generator(config.seed, _WEIGHTS)), torch.device("cpu"):
-            drawn = Policy(len(env.columns), config.width)
-        self.policy = (drawn if start is None else copy.deepcopy(start)).on(device)
+            self.policy = (start or Policy(len(env.columns), config.width)).on(device)
         self._optimizers = (
             torch.optim.Adam(self.policy.actor.parameters(), lr=config.actor_rate, fused=True),
             torch.optim.Adam(self.policy.critic.parameters(), lr=config.critic_rate, fused=True),

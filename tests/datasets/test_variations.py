@@ -40,6 +40,7 @@ def test_some_classes_keep_their_nodes_and_the_edges_between(path: Dataset):
     assert part.y.tolist() == [0, 1, 0]
     assert edges_of(part) == {(1, 2)}
     assert part.graph.x.to_dense()[:, 0].tolist() == [0, 12, 16]
+    assert part.test.tolist() == [2]  # of three nodes
 
 
 def test_merged_classes_are_unions_and_none_is_empty(path: Dataset):

@@ -97,7 +97,7 @@ def _edges(adjacency: Csr) -> tuple[Tensor, Tensor]:
 
 def _two_steps_apart(adjacency: Csr) -> tuple[Tensor, Tensor]:
     """Pairs with a neighbor in common and no edge, each once, the lower node first."""
-    num_nodes = len(adjacency.indptr) - 1
+    num_nodes = adjacency.shape[0]
     parts = (adjacency.values.numpy(), adjacency.indices.numpy(), adjacency.indptr.numpy())
     steps = csr_array(parts, shape=adjacency.shape)
     both = triu(steps @ steps, k=1).tocoo()
