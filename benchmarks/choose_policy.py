@@ -25,7 +25,7 @@ import argparse
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from statistics import NormalDist, fmean, variance
 from typing import Any
@@ -34,6 +34,7 @@ import torch
 
 from benchmarks.development import development_graphs, runs_on
 from gcbr.checkpoints import fingerprint, load_policy
+from gcbr.classifier import GCNClassifier, classifier_under, find_classifier
 from gcbr.datasets import load_dataset
 from gcbr.datasets.guises import guises
 from gcbr.engine.memory import keep_freed_memory
@@ -58,6 +59,7 @@ def main() -> None:
     parser.add_argument("--guises", type=int, default=8)
     parser.add_argument("--runs-of-guise", type=int, default=4)
     parser.add_argument("--development", action="store_true", help="choose among equals by other graphs")
+    parser.add_argument("--classifier", help="its form, if not that of the policies' feature rule")
     parser.add_argument("--records", type=Path, default=Path("benchmarks/policies/scores.jsonl"))
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -65,7 +67,9 @@ def main() -> None:
     paths = {f"{path.parent.name}/{path.stem}": path for path in options.policies}
 
     def scores_on(names: Iterable[str], graphs: GraphsOf, runs: RunsOn) -> dict[str, Scores]:
-        return {name: scores_of(paths[name], graphs, runs, options.records) for name in names}
+        return {
+            name: scores_of(paths[name], graphs, runs, options.records, options.classifier) for name in names
+        }
 
     on_cora = scores_on(
         paths,
@@ -143,13 +147,19 @@ def _percent(graph: Sequence[Mapping[str, Any]], measure: str) -> str:
     return f"{found.mean:.1f}±{found.margin or 0:.1f}"
 
 
-def scores_of(path: Path, graphs: GraphsOf, runs: RunsOn, records: Path) -> Scores:
+def scores_of(
+    path: Path, graphs: GraphsOf, runs: RunsOn, records: Path, classifier: str | None = None
+) -> Scores:
     """So many runs of one policy on each graph, from the records where they are there already."""
     policy, card = load_policy(path)
     key = fingerprint(policy)
-    # The first records are of Cora alone and do not say so.
+    form = classifier or classifier_under(card.features)
+    taught = partial(GCNClassifier, config=find_classifier(form))
+    # The first records are of Cora and the usual classifier, and do not say so.
     done = {
-        (line.get("graph", "cora"), line["seed"]): line for line in _lines(records) if line["policy"] == key
+        (line.get("graph", "cora"), line["seed"]): line
+        for line in _lines(records)
+        if (line["policy"], line.get("classifier", "usual")) == (key, form)
     }
     factory = learned(policy, card.columns, card.actions)
     scores = []
@@ -158,10 +168,12 @@ def scores_of(path: Path, graphs: GraphsOf, runs: RunsOn, records: Path) -> Scor
         for seed in seeds:
             if (name, seed) in done:
                 continue
-            final = run_simulation(dataset, path.stem, factory=factory, seed=seed, curve_points=1).final
-            line = {"policy": key, "name": path.stem, "graph": name, "seed": seed}
+            run = run_simulation(
+                dataset, path.stem, factory=factory, classifier=taught, seed=seed, curve_points=1
+            )
+            line = {"policy": key, "name": path.stem, "classifier": form, "graph": name, "seed": seed}
             measures = ("macro_f1", "micro_f1", "imbalance_ratio")
-            done[name, seed] = line | {measure: getattr(final, measure) for measure in measures}
+            done[name, seed] = line | {measure: getattr(run.final, measure) for measure in measures}
             with records.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(done[name, seed]) + "\n")
         scores.append([done[name, seed] for seed in seeds])

@@ -1,12 +1,15 @@
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from gcbr.classifier import Classifier, ClassifierFactory, GCNClassifier, ModuleClassifier
+from gcbr.classifier import Classifier, ClassifierFactory, GCNClassifier, ModuleClassifier, find_classifier
 from gcbr.engine.gcn import GCNConfig
+from gcbr.engine.matrix import Csr, Dense
+from gcbr.errors import InputError
 from gcbr.graph import Graph, Labels
 from gcbr.seeding import generator
 
@@ -142,3 +145,31 @@ def test_the_papers_settings_are_the_default():
     config = GCNConfig()
     assert (config.hidden, config.learning_rate, config.dropout) == (64, 0.01, 0.5)
     assert (config.weight_decay, config.feature_dropout) == (5e-4, 0.0)
+
+
+def test_a_classifier_is_the_authors_where_features_are_scaled_as_theirs(barbell: Graph):
+    theirs = replace(barbell, feature_rule="paper")
+    untaught = {
+        name: GCNClassifier(graph, 2, generator(0)).predict().embeddings
+        for name, graph in {"usual": barbell, "authors": theirs}.items()
+    }
+    for form, embeddings in untaught.items():
+        given = GCNClassifier(barbell, 2, generator(0), find_classifier(form))
+        assert torch.equal(given.predict().embeddings, embeddings)
+    assert not torch.equal(untaught["usual"], untaught["authors"])
+
+
+def test_the_authors_classifier_learns_no_preference_for_a_class():
+    # Nodes 0 and 1 have no features and no edges: only biases could tell their classes apart.
+    edges = Csr.from_entries(torch.tensor([2, 3]), torch.tensor([3, 2]), torch.ones(2), (4, 4))
+    x = Dense(torch.tensor([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    labels = Labels((0, 2), (1, 1))
+    for form, is_even in {"authors": True, "usual": False}.items():
+        classifier = GCNClassifier(Graph("pair", edges, x), 2, generator(0), find_classifier(form))
+        classifier.update(labels, epochs=20)
+        assert (probabilities(classifier)[1].tolist() == [0.5, 0.5]) is is_even
+
+
+def test_an_unknown_form_is_answered_with_the_names():
+    with pytest.raises(InputError, match="unknown form of the classifier 'own'; choose from usual, authors"):
+        find_classifier("own")

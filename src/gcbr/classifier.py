@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from gcbr.engine.gcn import BatchedGCN, GCNConfig, Prediction
 from gcbr.engine.propagated import PropagatedGCN
+from gcbr.errors import InputError
 from gcbr.graph import Graph, Labels
 from gcbr.seeding import clone_generator, seeded
 
@@ -38,6 +39,23 @@ class Classifier(Protocol):
 ClassifierFactory = Callable[[Graph, int, torch.Generator], Classifier]  # graph, num_classes, rng
 
 
+# Two forms of the paper's GCN, which leaves the details open: the usual one, and that of its authors' code.
+# Where features are scaled as theirs are, so that a classifier learns slowly, biases learn faster than all
+# else, and what they learn is which classes have been labeled most.
+CLASSIFIERS = {"usual": GCNConfig(), "authors": GCNConfig(biases=False, glorot=False)}
+
+
+def classifier_under(feature_rule: str) -> str:
+    """Which of them goes with a feature rule, where nothing else is said."""
+    return "authors" if feature_rule == "paper" else "usual"
+
+
+def find_classifier(form: str) -> GCNConfig:
+    if form not in CLASSIFIERS:
+        raise InputError(f"unknown form of the classifier '{form}'; choose from {', '.join(CLASSIFIERS)}")
+    return CLASSIFIERS[form]
+
+
 class GCNClassifier:
     """The paper's classifier: a two-layer GCN, one full-batch step per answer.
 
@@ -48,7 +66,8 @@ class GCNClassifier:
     def __init__(
         self, graph: Graph, num_classes: int, rng: torch.Generator, config: GCNConfig | None = None
     ) -> None:
-        self._network = _network(graph, num_classes, config or GCNConfig(), rng)
+        config = config or CLASSIFIERS[classifier_under(graph.feature_rule)]
+        self._network = _network(graph, num_classes, config, rng)
         self._device = graph.device
 
     @property

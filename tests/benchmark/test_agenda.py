@@ -198,3 +198,18 @@ def test_every_shipped_plan_has_runs_or_policies_to_train(name: str, planned):
     check_plan(plan, tolerant=True)
     budgets_that_fit = plan.model_copy(update={"budgets": [5]})
     assert planned(budgets_that_fit, tolerant=True).runs or trainings(plan)
+
+
+def test_the_classifier_goes_with_the_feature_rule_of_a_dataset_unless_the_plan_says_which(planned):
+    deviation = '[on.cora]\nfeatures = "paper"\n'
+    by_rule = planned(parse_plan(SMALL + deviation, "here")).runs
+    assert {(run.dataset, run.classifier) for run in by_rule} == {("digits", "usual"), ("cora", "authors")}
+    said = planned(parse_plan('classifier = "usual"\n' + SMALL + deviation, "here")).runs
+    assert {run.classifier for run in said} == {"usual"}
+
+
+def test_a_policy_trained_with_another_classifier_has_a_file_of_its_own(tmp_path: Path):
+    plan = parse_plan(TRAINED.replace("title", 'classifier = "authors"\ntitle', 1), "here")
+    usual, authors = (trainings(each)[0] for each in (parse_plan(TRAINED, "here"), plan))
+    assert usual.file(tmp_path).name == "gcbr-episodes-2-default.safetensors"
+    assert authors.file(tmp_path).name == "gcbr-episodes-2-default-authors.safetensors"

@@ -56,6 +56,7 @@ def test_settings_reach_the_training(tmp_path: Path):
     reward = card.settings["env"]["reward"]
     assert (reward["gain_weight"], reward["penalty"]) == (0.25, 0.5)
     assert card.settings["train"]["seed"] == 3
+    assert card.settings["env"]["classifier"]["biases"] is True
     assert {path.name for path in tmp_path.iterdir()} == {file.name, ".claims"}
 
 
@@ -92,7 +93,7 @@ def test_alone_and_in_parallel_give_the_same_weights(tmp_path: Path):
 
 def test_a_mistake_is_told_before_anything_is_trained(tmp_path: Path):
     with pytest.raises(InputError, match="'gcbr' has no column 'majority_score' to leave out; it has centr"):
-        environment(small("gcbr", without="majority_score").training)
+        environment(small("gcbr", without="majority_score"))
     with pytest.raises(InputError, match="unknown method 'gcbr--'"):
         train_missing([small("gcbr"), small("gcbr--")], tmp_path / "none")
     assert not (tmp_path / "none").exists()
@@ -120,3 +121,11 @@ def _start(folder: Path, episodes: int) -> subprocess.Popen[str]:
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
+
+
+def test_the_classifier_of_the_plan_is_that_of_the_training(tmp_path: Path):
+    policy = small("gcbr")._replace(classifier="authors")
+    train_missing([policy], tmp_path)
+    _, card = load_policy(policy.file(tmp_path))
+    assert card.settings["env"]["classifier"]["biases"] is False
+    assert card.settings["env"]["classifier"]["glorot"] is False

@@ -19,6 +19,7 @@ def test_a_line_is_json_with_the_key_first(make_record):
         "budget": 4,
         "seed": 3,
         "final_epochs": 100,
+        "classifier": "authors",
     }
     assert document["accuracy_per_class"] == [1.0, None, 0.25]
     assert document["curve"]["labels"] == [2, 4]
@@ -34,3 +35,10 @@ def test_what_is_recorded_is_not_missing(make_record):
     recorded = {done.run: done}
     assert records.missing([done.run, other.run, other.run], recorded) == [other.run]
     assert records.of_runs([other.run, done.run], recorded) == [done]
+
+
+def test_a_line_without_a_classifier_is_of_the_usual_one(make_record):
+    record = make_record("random", 0, features="default")
+    line = records.to_line(record).replace(',"classifier":"usual"', "")
+    assert "classifier" not in line
+    assert records.from_line(line) == record

@@ -226,3 +226,12 @@ def wait_until_gone(pid: int) -> None:
     while stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z":
         assert time.monotonic() < deadline, f"process {pid} is still there"
         time.sleep(0.05)
+
+
+def test_another_classifier_is_another_experiment(tmp_path: Path):
+    usual = tiny(runs=1)[0]
+    authors = replace(usual, classifier="authors")
+    execute([usual, authors], Store(tmp_path))
+    found = Store(tmp_path).read()
+    assert found[usual].nodes == found[authors].nodes  # both at random, by the same seed
+    assert found[usual].curve != found[authors].curve

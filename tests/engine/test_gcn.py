@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from gcbr.engine import dropout
 from gcbr.engine.gcn import BatchedGCN, GCNConfig, cross_entropy
 from gcbr.engine.matrix import Centered, Csr, Dense, Matrix, normalized_adjacency
+from gcbr.engine.propagated import PropagatedGCN
 from gcbr.engine.receptive import receptive_field
 from gcbr.seeding import clone_generator, generator
 
@@ -466,5 +467,36 @@ def test_weights_begin_within_glorots_bounds():
     assert 0.49 < network.w1.max() <= 0.5
     assert -0.5 <= network.w1.min() < -0.49
     assert 0.8 < network.w2.abs().max() <= 0.8165
+    assert not network.b1.any()
+    assert not network.b2.any()
+
+
+def test_without_glorot_weights_begin_within_bounds_by_a_layers_outputs():
+    config = GCNConfig(hidden=16, glorot=False)
+    network = BatchedGCN(normalized_adjacency(ring(10)), features("csr", 10, 18), 4, config, generator(0), 50)
+    # 1 / sqrt(16) and 1 / sqrt(4), whatever the 18 features
+    assert 0.248 < network.w1.max() <= 0.25
+    assert -0.25 <= network.w1.min() < -0.248
+    assert 0.49 < network.w2.abs().max() <= 0.5
+
+
+@pytest.mark.parametrize("kind", [BatchedGCN, PropagatedGCN])
+def test_without_biases_learning_is_that_of_layers_that_have_none(kind: type[BatchedGCN]):
+    graph, config = adjacency(RAGGED, NUM_RAGGED), GCNConfig(hidden=6, dropout=0.0, biases=False)
+    x = Dense(features("dense", NUM_RAGGED).to_dense())
+    a_hat = normalized_adjacency(graph)
+    given = x if kind is BatchedGCN else Dense(a_hat.matmul(x.to_dense()))
+    network = kind(a_hat, given, NUM_CLASSES, config, generator(0), 1)
+    layers = [network.w1[0].clone().requires_grad_(), network.w2[0].clone().requires_grad_()]
+    adam = torch.optim.Adam(layers, lr=config.learning_rate, weight_decay=config.weight_decay)
+    for _ in range(20):
+        network.step(NODES[:1], CLASSES[:1])
+        adam.zero_grad()
+        dense = a_hat.to_dense()
+        logits = dense @ torch.relu(dense @ x.to_dense() @ layers[0]) @ layers[1]
+        F.cross_entropy(logits[NODES[0]], CLASSES[0]).backward()
+        adam.step()
+    torch.testing.assert_close(network.w1[0], layers[0].detach(), atol=1e-4, rtol=0)
+    torch.testing.assert_close(network.w2[0], layers[1].detach(), atol=1e-4, rtol=0)
     assert not network.b1.any()
     assert not network.b2.any()

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gcbr.benchmark.records import TestSet
+from gcbr.classifier import classifier_under
 from gcbr.errors import InputError
 
 DEFAULT_BUDGET: Literal["20 per class"] = "20 per class"
@@ -21,6 +22,7 @@ DEFAULT_ALPHA = 0.5
 Count = Annotated[int, Field(ge=1)]
 Budget = Count | Literal["20 per class"]
 Rule = Literal["default", "paper"]
+Form = Literal["usual", "authors"]  # of the classifier
 Kind = Literal["budgets", "curves", "labels", "accuracy", "varied"]  # of figures
 
 
@@ -39,7 +41,7 @@ class Deviation(_Table):
 
 
 class Training(_Table):
-    """A policy that is trained for the plan, under the plan's feature rule, and used on every dataset."""
+    """A policy trained for the plan, under its feature rule and classifier, and used on every dataset."""
 
     method: str
     without: str = ""  # the column of the state that is left out
@@ -72,6 +74,7 @@ class Plan(_Table):
     budgets: Annotated[list[Budget], Field(min_length=1)] = [DEFAULT_BUDGET]
     runs: Count = 10
     features: Rule = "default"
+    classifier: Form | None = None  # None: that of each dataset's feature rule
     tests: Annotated[list[TestSet], Field(min_length=1)] = ["fixed"]
     final_epochs: Annotated[int, Field(ge=0)] = 100
     paper: Literal["", "table2", "table3"] = ""  # whose figures stand beside ours
@@ -88,6 +91,9 @@ class Plan(_Table):
 
     def features_of(self, dataset: str) -> str:
         return self.deviation(dataset).features or self.features
+
+    def classifier_of(self, dataset: str) -> str:
+        return self.classifier or classifier_under(self.features_of(dataset))
 
 
 def shipped_plans() -> list[str]:

@@ -10,9 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from gcbr.benchmark.agenda import Trained
-from gcbr.benchmark.plan import DEFAULT_ALPHA, Training
+from gcbr.benchmark.plan import DEFAULT_ALPHA
 from gcbr.benchmark.store import Claims
 from gcbr.benchmark.workers import work_off
+from gcbr.classifier import find_classifier
 from gcbr.datasets import load_dataset
 from gcbr.environment import EnvConfig
 from gcbr.errors import InputError
@@ -39,7 +40,7 @@ def train_missing(
     What was stopped or killed goes on from its last checkpoint.
     """
     for policy in needed:
-        environment(policy.training)  # a mistake in the plan is told before hours of training
+        environment(policy)  # a mistake in the plan is told before hours of training
     train = partial(_train, folder=folder, data_dir=data_dir)
     with Claims(folder / ".claims") as claims:
         while left := missing_policies(needed, folder):
@@ -53,11 +54,13 @@ def train_missing(
                 time.sleep(_SECONDS_BETWEEN_LOOKS)
 
 
-def environment(training: Training) -> EnvConfig:
+def environment(policy: Trained) -> EnvConfig:
     """The games that a policy is trained on."""
+    training = policy.training
     # Only the rewards of gcbr and gcbr++ have one.
     alpha = None if training.alpha == DEFAULT_ALPHA else training.alpha
-    env = env_config(training.method, EnvConfig(budget=training.budget), alpha, training.eta)
+    base = EnvConfig(budget=training.budget, classifier=find_classifier(policy.classifier))
+    env = env_config(training.method, base, alpha, training.eta)
     if training.without and training.without not in env.columns:
         raise InputError(
             f"'{training.method}' has no column '{training.without}' to leave out; "
@@ -77,6 +80,6 @@ def _train(policy: Trained, folder: Path, data_dir: Path | None) -> Trained:
     training, file = policy.training, policy.file(folder)
     source = load_dataset(training.source, data_dir=data_dir, features=policy.features)
     config = train_config(training.method, TrainConfig(episodes=training.episodes, seed=training.seed))
-    train_policy([source], training.method, environment(training), config, file)
+    train_policy([source], training.method, environment(policy), config, file)
     file.with_suffix(".csv").unlink(missing_ok=True)  # the policy's own file has the curve
     return policy

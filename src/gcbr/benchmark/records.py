@@ -28,6 +28,7 @@ class Run:
     budget: int
     seed: int
     final_epochs: int
+    classifier: str = "usual"  # which form of it; a record that does not say so is of this one
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from gcbr import seeding
 from gcbr.benchmark.records import Origin, Record, Run, as_record, missing
 from gcbr.benchmark.store import Claims, Store
 from gcbr.benchmark.workers import work_off
+from gcbr.classifier import GCNClassifier, find_classifier
 from gcbr.datasets import load_dataset
 from gcbr.graph import Dataset
 from gcbr.simulation import SimulationResult, run_simulations
@@ -104,6 +105,7 @@ def _simulate(
         budgets=[each.budget for each in labeling],
         seed=run.seed,
         final_epochs=run.final_epochs,
+        classifier=partial(GCNClassifier, config=find_classifier(run.classifier)),
         factory=None if file is None else from_file(file),
     )
     return list(zip(labeling, results, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -85,6 +86,14 @@ def train(
     focal: Annotated[
         float, typer.Option(min=0, help="Gamma of a focal loss in the classifier; 0 is cross-entropy.")
     ] = 0.0,
+    classifier: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORM",
+            help="Of the GCN: usual, or authors (no biases). \\[default: authors under the rule paper]",
+            show_default=False,
+        ),
+    ] = None,
     guises: Annotated[
         int,
         typer.Option(
@@ -130,9 +139,9 @@ def train(
     """Train a policy; a run that was stopped, or killed, goes on where it stood."""
     import torch
 
+    from gcbr.classifier import classifier_under, find_classifier
     from gcbr.datasets import load_dataset
     from gcbr.datasets.guises import guises as guises_of
-    from gcbr.engine.gcn import GCNConfig
     from gcbr.engine.memory import keep_freed_memory
     from gcbr.environment import EnvConfig
     from gcbr.errors import InputError
@@ -144,7 +153,8 @@ def train(
     torch.set_num_threads(threads)
     keep_freed_memory()
     where = find_device(device)
-    base = EnvConfig(budget=budget, episodes=parallel, classifier=GCNConfig(focal=focal))
+    taught = replace(find_classifier(classifier or classifier_under(features)), focal=focal)
+    base = EnvConfig(budget=budget, episodes=parallel, classifier=taught)
     env = env_config(method, base, alpha, eta, batch, coarse, centrality)
     config = train_config(
         method, TrainConfig(episodes=episodes, update_every=update_every, seed=seed), discount, standardize

@@ -36,6 +36,8 @@ class GCNConfig:
     dropout: float = 0.5  # on the hidden layer
     feature_dropout: float = 0.0  # on the stored numbers of X
     focal: float = 0.0  # gamma of the focal loss, 2 in its paper; 0 is cross-entropy
+    biases: bool = True  # without, they stay at 0
+    glorot: bool = True  # weights are drawn within bounds by both sides of a layer; without, by its outputs
 
 
 class Prediction:
@@ -174,9 +176,9 @@ class BatchedGCN:
         self._labeled: Tensor | None = None  # what `_field` was made for
         self._field: ReceptiveField | None = None
         self._field_is_kept = False  # whether it serves as well when used again
-        self.w1 = self._glorot(x.shape[1], config.hidden)  # [E, F, H]
+        self.w1 = self._drawn(x.shape[1], config.hidden)  # [E, F, H]
         self.b1 = torch.zeros(episodes, config.hidden, device=self._device)
-        self.w2 = self._glorot(config.hidden, num_classes)  # [E, H, C]
+        self.w2 = self._drawn(config.hidden, num_classes)  # [E, H, C]
         self.b2 = torch.zeros(episodes, num_classes, device=self._device)
         self._adam_first = [AdamState.of([w1]) for w1 in self.w1]
         self._adam = AdamState.of(self.parameters[1:])
@@ -227,12 +229,15 @@ class BatchedGCN:
         d_active = field.outer.transposed_matmul(d_gathered) * passed
         d_by_network = torch.split(d_active, field.per_network)
         d_b1 = torch.stack([d.sum(0) for d in d_by_network])
-        others = [d_b1, torch.bmm(gathered.mT, d_logits), d_logits.sum(1)]
+        d_b2 = d_logits.sum(1)
+        if not self.config.biases:  # at 0, with no gradient and nothing to decay, they stay there
+            d_b1, d_b2 = torch.zeros_like(d_b1), torch.zeros_like(d_b2)
+        others = [d_b1, torch.bmm(gathered.mT, d_logits), d_b2]
         return loss, self._first_gradients(field, x, rows, d_by_network), others
 
     def grow(self, num_classes: int) -> None:
         """Add outputs for new classes; what was learned of the others stays, to the bit."""
-        fresh = self._glorot(self.config.hidden, num_classes)[..., self.num_classes :]
+        fresh = self._drawn(self.config.hidden, num_classes)[..., self.num_classes :]
         self.w2 = torch.cat([self.w2, fresh], dim=2)
         self.b2 = F.pad(self.b2, (0, fresh.shape[2]))
         self._adam = self._adam.padded_like(self.parameters[1:])
@@ -310,8 +315,9 @@ class BatchedGCN:
             return torch.ones(shape, dtype=torch.bool, device=self._device)
         return dropout.kept(shape, self.config.dropout, self._rng).to(self._device)
 
-    def _glorot(self, fan_in: int, fan_out: int) -> Tensor:
-        bound = math.sqrt(6 / (fan_in + fan_out))
+    def _drawn(self, fan_in: int, fan_out: int) -> Tensor:
+        """First weights of a layer."""
+        bound = math.sqrt(6 / (fan_in + fan_out) if self.config.glorot else 1 / fan_out)
         shape = (self.episodes, fan_in, fan_out)
         uniform = torch.rand(shape, generator=self._rng, device=self._rng.device).to(self._device)
         return uniform.mul_(2 * bound).sub_(bound)
