@@ -34,7 +34,7 @@ import torch
 
 from benchmarks.development import development_graphs, runs_on
 from gcbr.checkpoints import fingerprint, load_policy
-from gcbr.classifier import GCNClassifier, classifier_under, find_classifier
+from gcbr.classifier import GCNClassifier, find_classifier
 from gcbr.datasets import load_dataset
 from gcbr.datasets.guises import guises
 from gcbr.engine.memory import keep_freed_memory
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--guises", type=int, default=8)
     parser.add_argument("--runs-of-guise", type=int, default=4)
     parser.add_argument("--development", action="store_true", help="choose among equals by other graphs")
-    parser.add_argument("--classifier", help="its form, if not that of the policies' feature rule")
+    parser.add_argument("--classifier", default="usual", help="its form")
     parser.add_argument("--records", type=Path, default=Path("benchmarks/policies/scores.jsonl"))
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -147,19 +147,16 @@ def _percent(graph: Sequence[Mapping[str, Any]], measure: str) -> str:
     return f"{found.mean:.1f}±{found.margin or 0:.1f}"
 
 
-def scores_of(
-    path: Path, graphs: GraphsOf, runs: RunsOn, records: Path, classifier: str | None = None
-) -> Scores:
+def scores_of(path: Path, graphs: GraphsOf, runs: RunsOn, records: Path, classifier: str = "usual") -> Scores:
     """So many runs of one policy on each graph, from the records where they are there already."""
     policy, card = load_policy(path)
     key = fingerprint(policy)
-    form = classifier or classifier_under(card.features)
-    taught = partial(GCNClassifier, config=find_classifier(form))
+    taught = partial(GCNClassifier, config=find_classifier(classifier))
     # The first records are of Cora and the usual classifier, and do not say so.
     done = {
         (line.get("graph", "cora"), line["seed"]): line
         for line in _lines(records)
-        if (line["policy"], line.get("classifier", "usual")) == (key, form)
+        if (line["policy"], line.get("classifier", "usual")) == (key, classifier)
     }
     factory = learned(policy, card.columns, card.actions)
     scores = []
@@ -171,7 +168,7 @@ def scores_of(
             run = run_simulation(
                 dataset, path.stem, factory=factory, classifier=taught, seed=seed, curve_points=1
             )
-            line = {"policy": key, "name": path.stem, "classifier": form, "graph": name, "seed": seed}
+            line = {"policy": key, "name": path.stem, "classifier": classifier, "graph": name, "seed": seed}
             measures = ("macro_f1", "micro_f1", "imbalance_ratio")
             done[name, seed] = line | {measure: getattr(run.final, measure) for measure in measures}
             with records.open("a", encoding="utf-8") as file:

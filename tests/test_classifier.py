@@ -1,6 +1,5 @@
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 import torch
@@ -145,18 +144,6 @@ def test_the_papers_settings_are_the_default():
     config = GCNConfig()
     assert (config.hidden, config.learning_rate, config.dropout) == (64, 0.01, 0.5)
     assert (config.weight_decay, config.feature_dropout) == (5e-4, 0.0)
-
-
-def test_a_classifier_is_the_authors_where_features_are_scaled_as_theirs(barbell: Graph):
-    theirs = replace(barbell, feature_rule="paper")
-    untaught = {
-        name: GCNClassifier(graph, 2, generator(0)).predict().embeddings
-        for name, graph in {"usual": barbell, "authors": theirs}.items()
-    }
-    for form, embeddings in untaught.items():
-        given = GCNClassifier(barbell, 2, generator(0), find_classifier(form))
-        assert torch.equal(given.predict().embeddings, embeddings)
-    assert not torch.equal(untaught["usual"], untaught["authors"])
 
 
 def test_the_authors_classifier_learns_no_preference_for_a_class():

@@ -308,14 +308,3 @@ def test_a_pool_may_be_asked_to_its_last_node(skewed: Dataset):
 def test_a_budget_that_no_game_has_room_for_is_refused(skewed: Dataset, budget: int):
     with pytest.raises(InputError, match=f"the budget is {budget}; a game on graph 'skewed' has 80 nodes"):
         LabelingEnv(skewed, replace(CONFIG, budget=budget))
-
-
-@pytest.mark.parametrize(("rule", "biases"), [("default", True), ("paper", False)])
-def test_games_are_played_with_the_classifier_of_the_feature_rule(skewed: Dataset, rule: str, biases: bool):
-    graph = replace(skewed.graph, feature_rule=rule)
-    env = LabelingEnv(replace(skewed, graph=graph), EnvConfig(budget=2, episodes=1))
-    env.reset(generator(0))
-    assert env._network.config.biases is biases
-    given = LabelingEnv(replace(skewed, graph=graph), EnvConfig(budget=2, classifier=GCNConfig(hidden=8)))
-    given.reset(generator(0))
-    assert given._network.config == GCNConfig(hidden=8)

@@ -19,7 +19,6 @@ from torch_geometric.nn import GCNConv
 from benchmarks.speed.reference import PlainGCN
 from benchmarks.speed.timing import Row, cpu_seconds
 from gcbr import a2c, metrics, rewards
-from gcbr.engine.gcn import GCNConfig
 from gcbr.environment import EnvConfig
 from gcbr.graph import Dataset
 from gcbr.policy import log_policy
@@ -37,7 +36,7 @@ AIM = 0.3  # CPU-seconds
 
 def episode(dataset: Dataset) -> Iterator[Row]:
     """An episode each in turn, after one each to warm up."""
-    env = env_config("gcbr++", EnvConfig(classifier=GCNConfig()), alpha=0.5, eta=None)
+    env = env_config("gcbr++", EnvConfig(), alpha=0.5, eta=None)
     config = TrainConfig(episodes=ROUNDS + 1)
     plain = PlainTrainer(dataset, env, config)
     ours: list[float] = []
@@ -77,7 +76,6 @@ class PlainGame:
         self.is_candidate = torch.zeros(dataset.graph.num_nodes, dtype=torch.bool)
         self.is_candidate[split.pool] = True
         config = env.classifier
-        assert config is not None
         self._model = PlainGCN(x.shape[1], config.hidden, dataset.num_classes, config.dropout)
         self._optimizer = torch.optim.Adam(
             self._model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay

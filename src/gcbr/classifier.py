@@ -40,14 +40,7 @@ ClassifierFactory = Callable[[Graph, int, torch.Generator], Classifier]  # graph
 
 
 # Two forms of the paper's GCN, which leaves the details open: the usual one, and that of its authors' code.
-# Where features are scaled as theirs are, so that a classifier learns slowly, biases learn faster than all
-# else, and what they learn is which classes have been labeled most.
 CLASSIFIERS = {"usual": GCNConfig(), "authors": GCNConfig(biases=False, glorot=False)}
-
-
-def classifier_under(feature_rule: str) -> str:
-    """Which of them goes with a feature rule, where nothing else is said."""
-    return "authors" if feature_rule == "paper" else "usual"
 
 
 def find_classifier(form: str) -> GCNConfig:
@@ -66,8 +59,7 @@ class GCNClassifier:
     def __init__(
         self, graph: Graph, num_classes: int, rng: torch.Generator, config: GCNConfig | None = None
     ) -> None:
-        config = config or CLASSIFIERS[classifier_under(graph.feature_rule)]
-        self._network = _network(graph, num_classes, config, rng)
+        self._network = _network(graph, num_classes, config or GCNConfig(), rng)
         self._device = graph.device
 
     @property

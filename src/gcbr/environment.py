@@ -11,7 +11,6 @@ from torch import Tensor
 
 from gcbr import metrics, rewards
 from gcbr.actions import ActionSpace, choices
-from gcbr.classifier import CLASSIFIERS, classifier_under
 from gcbr.engine.gcn import BatchedGCN, GCNConfig
 from gcbr.errors import InputError
 from gcbr.graph import Dataset
@@ -42,7 +41,7 @@ class EnvConfig:
     episodes: int = 5  # E, played side by side
     columns: Sequence[str] = GCBR_COLUMNS
     reward: RewardConfig = field(default_factory=RewardConfig)
-    classifier: GCNConfig | None = None  # None: the one that goes with the feature rule
+    classifier: GCNConfig = field(default_factory=GCNConfig)
     epochs_per_query: int = 1
     final_epochs: int = 0  # more of them once the budget is spent, before the last score is taken
     score: str = "macro_f1"  # on the validation nodes, what the reward is made of
@@ -68,7 +67,6 @@ class LabelingEnv:
         self.config = config
         self.propagation = dataset.graph.propagation
         self._dataset = dataset
-        self._classifier = config.classifier or CLASSIFIERS[classifier_under(dataset.graph.feature_rule)]
         self._facts = GraphFacts(dataset.graph)
         of_class = metrics.class_counts(dataset.y, dataset.num_classes)
         self._frequencies = of_class / dataset.graph.num_nodes
@@ -81,7 +79,7 @@ class LabelingEnv:
         nobody = torch.zeros(config.episodes, graph.num_nodes, dtype=torch.bool, device=graph.device)
         self._is_candidate = nobody.scatter(1, pools, True)
         self._network = BatchedGCN(
-            graph.propagation, graph.x, self._dataset.num_classes, self._classifier, rng, config.episodes
+            graph.propagation, graph.x, self._dataset.num_classes, config.classifier, rng, config.episodes
         )
         self.labeled = self._val.new_zeros(config.episodes, 0)
         self._num_taught = 0

@@ -12,8 +12,6 @@ from typing import Any
 
 from gcbr.actions import ActionSpace
 from gcbr.checkpoints import PolicyCard, fingerprint, load_policy, read_tensors, save_policy, write_tensors
-from gcbr.classifier import CLASSIFIERS, classifier_under
-from gcbr.engine.gcn import GCNConfig
 from gcbr.environment import EnvConfig
 from gcbr.errors import InputError
 from gcbr.files import write_atomically
@@ -162,7 +160,6 @@ def train_policy(
     rules = sorted({source.graph.feature_rule for source in sources})
     if len(rules) > 1:
         raise InputError(f"sources are scaled by different feature rules: {', '.join(rules)}; choose one")
-    env = replace(env, classifier=env.classifier or CLASSIFIERS[classifier_under(rules[0])])
     begun = None if start is None else _beginning(start, env, config, rules[0])
     if begun is not None:
         config = replace(config, start=fingerprint(begun))
@@ -238,7 +235,7 @@ def _resume(trainer: Trainer, path: Path, settings: dict[str, Any]) -> None:
     if "settings" not in header:
         raise InputError(f"{path} is no checkpoint of a training; remove it to start anew")
     # An option that a checkpoint knows nothing of had the effect of its default.
-    known = _flat({"train": asdict(TrainConfig()), "env": asdict(EnvConfig(classifier=GCNConfig()))})
+    known = _flat({"train": asdict(TrainConfig()), "env": asdict(EnvConfig())})
     ours, theirs = _flat(settings), known | _flat(header["settings"])
     # A longer training of the same kind is the same training, gone on with.
     changed = [key for key in ours | theirs if ours.get(key) != theirs.get(key) and key != "train.episodes"]

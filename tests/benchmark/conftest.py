@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 
 from gcbr.benchmark.records import Cost, Origin, Record, Run, TestSet
-from gcbr.classifier import classifier_under
 from gcbr.simulation import Score
 
 MakeRecord = Callable[..., Record]
@@ -27,7 +26,7 @@ def record(
     counts: tuple[int, ...] = (2, 1, 1),
 ) -> Record:
     return Record(
-        run=Run(dataset, features, test, strategy, "", budget, seed, 100, classifier_under(features)),
+        run=Run(dataset, features, test, strategy, "", budget, seed, final_epochs=100),
         class_names=("a & b", "five $ and six $", "\u6f22\u5b57"),
         nodes=(5, 3, 8, 1),
         counts=counts,

@@ -200,12 +200,10 @@ def test_every_shipped_plan_has_runs_or_policies_to_train(name: str, planned):
     assert planned(budgets_that_fit, tolerant=True).runs or trainings(plan)
 
 
-def test_the_classifier_goes_with_the_feature_rule_of_a_dataset_unless_the_plan_says_which(planned):
-    deviation = '[on.cora]\nfeatures = "paper"\n'
-    by_rule = planned(parse_plan(SMALL + deviation, "here")).runs
-    assert {(run.dataset, run.classifier) for run in by_rule} == {("digits", "usual"), ("cora", "authors")}
-    said = planned(parse_plan('classifier = "usual"\n' + SMALL + deviation, "here")).runs
-    assert {run.classifier for run in said} == {"usual"}
+def test_the_classifier_of_a_plan_is_that_of_its_runs(planned):
+    assert {run.classifier for run in planned(parse_plan(SMALL, "here")).runs} == {"usual"}
+    said = planned(parse_plan('classifier = "authors"\n' + SMALL, "here")).runs
+    assert {run.classifier for run in said} == {"authors"}
 
 
 def test_a_policy_trained_with_another_classifier_has_a_file_of_its_own(tmp_path: Path):

@@ -19,7 +19,7 @@ def test_a_line_is_json_with_the_key_first(make_record):
         "budget": 4,
         "seed": 3,
         "final_epochs": 100,
-        "classifier": "authors",
+        "classifier": "usual",
     }
     assert document["accuracy_per_class"] == [1.0, None, 0.25]
     assert document["curve"]["labels"] == [2, 4]
@@ -38,7 +38,7 @@ def test_what_is_recorded_is_not_missing(make_record):
 
 
 def test_a_line_without_a_classifier_is_of_the_usual_one(make_record):
-    record = make_record("random", 0, features="default")
+    record = make_record("random", 0)
     line = records.to_line(record).replace(',"classifier":"usual"', "")
     assert "classifier" not in line
     assert records.from_line(line) == record

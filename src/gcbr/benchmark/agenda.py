@@ -12,7 +12,6 @@ from typing import NamedTuple
 from gcbr import checkpoints
 from gcbr.benchmark.plan import DEFAULT_BUDGET, Budget, Plan, Training
 from gcbr.benchmark.records import Record, Run
-from gcbr.classifier import classifier_under
 from gcbr.datasets import DATASETS, find_entry, load_dataset
 from gcbr.datasets.features import check_rule
 from gcbr.errors import InputError
@@ -41,10 +40,6 @@ class Trained(NamedTuple):
     training: Training
     features: str
     classifier: str = "usual"
-
-    @classmethod
-    def of(cls, plan: Plan, training: Training) -> Trained:
-        return cls(training, plan.features, plan.classifier or classifier_under(plan.features))
 
     def file(self, folder: Path) -> Path:
         words = re.sub(r"[^\w.+-]+", "-", self.training.name).strip("-")
@@ -105,7 +100,7 @@ def recorded_sizes(plan: Plan, recorded: Mapping[Run, Record]) -> dict[str, Size
 def trainings(plan: Plan) -> list[Trained]:
     """The policies that the plan needs, each once."""
     specified = [plan.trained[strategy] for strategy in plan.strategies if strategy in plan.trained]
-    return [Trained.of(plan, training) for training in dict.fromkeys(specified)]
+    return [Trained(training, plan.features, plan.classifier) for training in dict.fromkeys(specified)]
 
 
 def agenda(plan: Plan, sizes: Mapping[str, Size], policies: Path, *, tolerant: bool = False) -> Agenda:
@@ -149,7 +144,7 @@ class _Chooser(NamedTuple):
 def _chooser(plan: Plan, strategy: str, features: str, policies: Path) -> _Chooser:
     if strategy in plan.trained:
         training = plan.trained[strategy]
-        file = Trained.of(plan, training).file(policies)
+        file = Trained(training, plan.features, plan.classifier).file(policies)
         if not file.exists():
             raise InputError(
                 f"the policy '{training.name}' for the feature rule '{plan.features}' is not trained yet"
@@ -196,7 +191,7 @@ def _runs(
                             budget=budget,
                             seed=seed,
                             final_epochs=plan.final_epochs,
-                            classifier=plan.classifier_of(dataset),
+                            classifier=plan.classifier,
                         )
 
 

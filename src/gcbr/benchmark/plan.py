@@ -13,7 +13,6 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gcbr.benchmark.records import TestSet
-from gcbr.classifier import classifier_under
 from gcbr.errors import InputError
 
 DEFAULT_BUDGET: Literal["20 per class"] = "20 per class"
@@ -74,7 +73,7 @@ class Plan(_Table):
     budgets: Annotated[list[Budget], Field(min_length=1)] = [DEFAULT_BUDGET]
     runs: Count = 10
     features: Rule = "default"
-    classifier: Form | None = None  # None: that of each dataset's feature rule
+    classifier: Form = "usual"
     tests: Annotated[list[TestSet], Field(min_length=1)] = ["fixed"]
     final_epochs: Annotated[int, Field(ge=0)] = 100
     paper: Literal["", "table2", "table3"] = ""  # whose figures stand beside ours
@@ -91,9 +90,6 @@ class Plan(_Table):
 
     def features_of(self, dataset: str) -> str:
         return self.deviation(dataset).features or self.features
-
-    def classifier_of(self, dataset: str) -> str:
-        return self.classifier or classifier_under(self.features_of(dataset))
 
 
 def shipped_plans() -> list[str]:

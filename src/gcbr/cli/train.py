@@ -87,13 +87,8 @@ def train(
         float, typer.Option(min=0, help="Gamma of a focal loss in the classifier; 0 is cross-entropy.")
     ] = 0.0,
     classifier: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORM",
-            help="Of the GCN: usual, or authors (no biases). \\[default: authors under the rule paper]",
-            show_default=False,
-        ),
-    ] = None,
+        str, typer.Option(metavar="FORM", help="Of the GCN: usual, or authors, as in the paper's code.")
+    ] = "usual",
     guises: Annotated[
         int,
         typer.Option(
@@ -139,7 +134,7 @@ def train(
     """Train a policy; a run that was stopped, or killed, goes on where it stood."""
     import torch
 
-    from gcbr.classifier import classifier_under, find_classifier
+    from gcbr.classifier import find_classifier
     from gcbr.datasets import load_dataset
     from gcbr.datasets.guises import guises as guises_of
     from gcbr.engine.memory import keep_freed_memory
@@ -153,7 +148,7 @@ def train(
     torch.set_num_threads(threads)
     keep_freed_memory()
     where = find_device(device)
-    taught = replace(find_classifier(classifier or classifier_under(features)), focal=focal)
+    taught = replace(find_classifier(classifier), focal=focal)
     base = EnvConfig(budget=budget, episodes=parallel, classifier=taught)
     env = env_config(method, base, alpha, eta, batch, coarse, centrality)
     config = train_config(
