@@ -90,7 +90,7 @@ def test_guises_are_sources_of_their_own_under_one_name(tmp_path: Path, capsys):
 @pytest.mark.parametrize("kinds", ["broad", "skewed", "broad skewed"])
 def test_guises_may_be_broad_and_skewed(kinds: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     out = tmp_path / "policy.safetensors"
-    options = "--episodes 4 --budget 4 --parallel 2 --update-every 2".split()
+    options = ["--episodes", "4", "--budget", "4", "--parallel", "2", "--update-every", "2"]
     options += [f"--{kind}" for kind in kinds.split()]
     graph = "synthetic:nodes=80,classes=4,features=8"
     assert main(["train", graph, "--out", str(out), "--guises", "3", *options]) == 0

@@ -204,13 +204,6 @@ def test_the_classifier_of_a_plan_is_that_of_its_runs(planned):
     assert {run.classifier for run in planned(parse_plan(SMALL, "here")).runs} == {"usual"}
     said = planned(parse_plan('classifier = "authors"\n' + SMALL, "here")).runs
     assert {run.classifier for run in said} == {"authors"}
-    deviating = planned(
-        parse_plan('classifier = "authors"\n' + SMALL + '[on.cora]\nclassifier = "usual"', "here")
-    )
-    assert {(run.dataset, run.classifier) for run in deviating.runs} == {
-        ("digits", "authors"),
-        ("cora", "usual"),
-    }
 
 
 def test_a_policy_trained_with_another_classifier_has_a_file_of_its_own(tmp_path: Path):

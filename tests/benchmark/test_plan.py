@@ -57,10 +57,7 @@ def test_a_training_is_named_by_what_it_does_differently():
         ("title = \n", r"'p.toml' is no TOML: Invalid value \(at line 1, column 9\)"),
         (SMALL + "runn = 3", "'p.toml', line 7: unknown key 'runn'; the keys are title, caption"),
         (SMALL.replace("strategies", "stratgies"), "line 4: unknown key 'stratgies'"),
-        (
-            SMALL + "[on.cora]\nrunns = 3",
-            "line 8: unknown key 'runns'; the keys are runs, features, classifier, budgets",
-        ),
+        (SMALL + "[on.cora]\nrunns = 3", "line 8: unknown key 'runns'; the keys are runs, features, budgets"),
         (
             SMALL.replace("runs = 2", "runs = 0"),
             "line 6: runs: input should be greater than or equal to 1, not 0",

@@ -191,7 +191,7 @@ def _runs(
                             budget=budget,
                             seed=seed,
                             final_epochs=plan.final_epochs,
-                            classifier=plan.classifier_of(dataset),
+                            classifier=plan.classifier,
                         )
 
 

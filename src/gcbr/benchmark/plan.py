@@ -34,7 +34,6 @@ class Deviation(_Table):
 
     runs: Count | None = None
     features: Rule | None = None
-    classifier: Form | None = None
     budgets: Annotated[list[Budget], Field(min_length=1)] | None = None
     tests: Annotated[list[TestSet], Field(min_length=1)] | None = None
     note: str = ""  # why the dataset may have no runs
@@ -91,9 +90,6 @@ class Plan(_Table):
 
     def features_of(self, dataset: str) -> str:
         return self.deviation(dataset).features or self.features
-
-    def classifier_of(self, dataset: str) -> str:
-        return self.deviation(dataset).classifier or self.classifier
 
 
 def shipped_plans() -> list[str]:
