@@ -92,12 +92,3 @@ def test_broad_guises_under_the_other_rule_have_its_norm(star: Dataset):
     ):
         norms = guise.graph.x.to_dense().norm(dim=1)
         assert norms[norms > 0].tolist() == pytest.approx([8] * int((norms > 0).sum()))
-
-
-def test_skewed_guises_are_guises_of_a_graph_whose_classes_were_thinned(star: Dataset):
-    """With two nodes at most in a class none is taken away, so that the scales alone are drawn anew."""
-    drawn = guises(star, 8, skewed=True)
-    assert {guise.graph.name for guise in drawn} == {"8 skewed guises of star"}
-    assert {guise.graph.num_nodes for guise in drawn if guise.num_classes == 4} == {7}
-    both = guises(star, 8, broad=True, skewed=True)
-    assert {guise.graph.name for guise in both} == {"8 broad skewed guises of star"}

@@ -6,14 +6,7 @@ import pytest
 import torch
 
 from gcbr.datasets.sparse import undirected
-from gcbr.datasets.variations import (
-    halved_classes,
-    merged_classes,
-    some_classes,
-    some_columns,
-    thinned_classes,
-    with_edges,
-)
+from gcbr.datasets.variations import halved_classes, merged_classes, some_classes, some_columns, with_edges
 from gcbr.engine.matrix import Csr, Dense
 from gcbr.graph import Dataset, Graph
 from gcbr.seeding import generator
@@ -48,34 +41,6 @@ def test_some_classes_keep_their_nodes_and_the_edges_between(path: Dataset):
     assert edges_of(part) == {(1, 2)}
     assert part.graph.x.to_dense()[:, 0].tolist() == [0, 12, 16]
     assert part.test.tolist() == [2]  # of three nodes
-
-
-def test_thinned_classes_keep_all_their_nodes_or_an_eighth_of_them_at_least():
-    """A ring of 330 nodes: 160 red, 160 blue and 10 green ones, which are few enough already."""
-    nodes = torch.arange(330)
-    ring = undirected(nodes, (nodes + 1) % 330, 330)
-    graph = Graph("ring", ring, Dense(nodes.float().unsqueeze(1)))
-    y = torch.tensor([0] * 160 + [1] * 160 + [2] * 10)
-    whole = Dataset(graph, y, ("red", "blue", "green"), last_nodes(330))
-    counts = []
-    for seed in range(60):
-        thin = thinned_classes(whole, generator(seed))
-        kept = thin.graph.x.to_dense()[:, 0].long()  # each node's feature is its number
-        assert thin.class_names == whole.class_names
-        assert torch.equal(kept, kept.unique())
-        assert torch.equal(thin.y, y[kept])
-        assert edges_of(thin) == {
-            (i, j)
-            for i, j in zip(range(330), range(1, 330), strict=False)
-            if j < len(kept) and kept[j] == kept[i] + 1
-        } | ({(0, len(kept) - 1)} if kept[0] == 0 and kept[-1] == 329 else set())
-        assert len(thin.test) == len(last_nodes(len(kept)))
-        counts.append(torch.bincount(thin.y, minlength=3).tolist())
-    reds = [red for red, _, _ in counts]
-    assert {green for _, _, green in counts} == {10}
-    assert 20 <= min(reds) < 60
-    assert 15 <= sum(red == 160 for red in reds) <= 45  # about half of 60
-    assert any(red != blue for red, blue, _ in counts)
 
 
 def test_merged_classes_are_unions_and_none_is_empty(path: Dataset):

@@ -101,7 +101,6 @@ def train(
             "--broad", help="Guises with merged or halved classes, other edges and fewer features, too."
         ),
     ] = False,
-    skewed: Annotated[bool, typer.Option("--skewed", help="Guises in which some classes are rare.")] = False,
     start: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Begin with this policy; columns it did not read weigh nothing."),
@@ -144,9 +143,8 @@ def train(
     from gcbr.trainer import TrainConfig
     from gcbr.training import env_config, train_config, train_policy
 
-    for option, is_given in (("--broad", broad), ("--skewed", skewed)):
-        if is_given and not guises:
-            raise InputError(f"{option} says what guises are like; say how many with --guises")
+    if broad and not guises:
+        raise InputError("--broad says what guises are like; say how many with --guises")
     torch.set_num_threads(threads)
     keep_freed_memory()
     where = find_device(device)
@@ -162,7 +160,7 @@ def train(
             for name in sources
         ]
     wanted = loaded if guises else []
-    others = [guise for dataset in wanted for guise in guises_of(dataset, guises, broad=broad, skewed=skewed)]
+    others = [guise for dataset in wanted for guise in guises_of(dataset, guises, broad=broad)]
     datasets = [dataset.to(where) for dataset in [*loaded, *others]]
     writer = _writer(tensorboard)
     with progress.training(episodes) as bar:

@@ -3,7 +3,7 @@
 A policy trained on one graph learns that graph by heart. A guise is of some of its classes, with features
 at another scale: three classes as well as all of them, commoner and rarer ones, other numbers of labels for
 each, and classifiers that learn faster and more slowly from an answer. A broad guise may also have classes
-put together or cut in two, fewer edges or more, and fewer features; in a skewed one some classes are rare.
+put together or cut in two, fewer edges or more, and fewer features.
 """
 
 from __future__ import annotations
@@ -14,14 +14,7 @@ import torch
 
 from gcbr import seeding
 from gcbr.datasets.features import DEFAULT_NORM, centered_shares, rows_of_norm
-from gcbr.datasets.variations import (
-    halved_classes,
-    merged_classes,
-    some_classes,
-    some_columns,
-    thinned_classes,
-    with_edges,
-)
+from gcbr.datasets.variations import halved_classes, merged_classes, some_classes, some_columns, with_edges
 from gcbr.engine.matrix import Csr, Dense, Matrix
 from gcbr.errors import InputError
 from gcbr.graph import Dataset
@@ -31,9 +24,7 @@ FEWEST_CLASSES = 3
 SEED = 77
 
 
-def guises(
-    dataset: Dataset, count: int, seed: int = SEED, *, broad: bool = False, skewed: bool = False
-) -> list[Dataset]:
+def guises(dataset: Dataset, count: int, seed: int = SEED, *, broad: bool = False) -> list[Dataset]:
     """So many of them, the same for the same seed; their kinds come in turn.
 
     Scales differ under the feature rule `paper` alone: under the other one all graphs have the same.
@@ -45,11 +36,8 @@ def guises(
         )
     rng = seeding.generator(seed)
     make = _broad_guise if broad else _guise
-    drawn = [
-        make(thinned_classes(dataset, rng) if skewed else dataset, number, rng) for number in range(count)
-    ]
-    kinds = [word for word, is_meant in (("broad", broad), ("skewed", skewed)) if is_meant]
-    name = " ".join([str(count), *kinds, "guises of", dataset.graph.name])
+    drawn = [make(dataset, number, rng) for number in range(count)]
+    name = f"{count} {'broad ' if broad else ''}guises of {dataset.graph.name}"
     return [replace(guise, graph=replace(guise.graph, name=name)) for guise in drawn]
 
 

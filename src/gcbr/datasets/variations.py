@@ -16,30 +16,11 @@ from gcbr.splits import last_nodes
 
 _SMOOTHING = 20  # propagations after which noise is nearly the same all over a neighborhood
 _DIRECTIONS = 16
-_FEWEST_NODES = 10  # of a class that becomes rare
 
 
 def some_classes(dataset: Dataset, classes: Tensor) -> Dataset:
     """The nodes of these classes and the edges between them; the test set is again of the last nodes."""
-    part = _of_nodes(dataset, torch.isin(dataset.y, classes).nonzero().flatten())
-    names = tuple(dataset.class_names[cls] for cls in classes.tolist())
-    return replace(part, y=torch.searchsorted(classes, part.y), class_names=names)
-
-
-def thinned_classes(dataset: Dataset, rng: torch.Generator) -> Dataset:
-    """About half of the classes with fewer nodes, down to an eighth of them, so that some become rare."""
-    kept = []
-    for cls in range(dataset.num_classes):
-        nodes = (dataset.y == cls).nonzero().flatten()
-        is_whole, share = torch.rand(2, generator=rng).tolist()
-        wanted = len(nodes) if is_whole < 0.5 else round(len(nodes) * 2 ** (-3 * share))
-        order = torch.randperm(len(nodes), generator=rng).to(nodes.device)
-        kept.append(nodes[order[: max(wanted, min(len(nodes), _FEWEST_NODES))]])
-    return _of_nodes(dataset, torch.cat(kept).sort().values)
-
-
-def _of_nodes(dataset: Dataset, nodes: Tensor) -> Dataset:
-    """The part of a graph that these nodes and the edges between them make."""
+    nodes = torch.isin(dataset.y, classes).nonzero().flatten()
     graph = dataset.graph
     part = replace(
         graph,
@@ -47,7 +28,8 @@ def _of_nodes(dataset: Dataset, nodes: Tensor) -> Dataset:
         x=graph.x.rows(nodes),
         node_names=None,
     )
-    return Dataset(part, dataset.y[nodes], dataset.class_names, last_nodes(len(nodes)))
+    names = tuple(dataset.class_names[cls] for cls in classes.tolist())
+    return Dataset(part, torch.searchsorted(classes, dataset.y[nodes]), names, last_nodes(len(nodes)))
 
 
 def merged_classes(dataset: Dataset, num_classes: int, rng: torch.Generator) -> Dataset:
