@@ -96,6 +96,25 @@ def test_class_diversity_weighs_a_class_by_one_over_its_labels():
     assert scores.class_diversity(rows, torch.tensor([4.0, 1.0, 0.0])).tolist() == pytest.approx([0.25, 0.7])
 
 
+def test_relative_class_diversity_is_a_share_of_the_rarest_class_s():
+    # weights 2/5, 2/10 and 1 instead of 1/5, 1/10 and 1/2
+    rows = torch.tensor([[1.0, 0.0, 0.0], [0.25, 0.25, 0.5], [0.0, 0.0, 1.0]])
+    shares = scores.relative_class_diversity(rows, torch.tensor([5.0, 10.0, 2.0]))
+    assert shares.tolist() == pytest.approx([0.4, 0.65, 1.0])
+    # a class without labels counts as one with one, as in the plain column: nothing changes
+    counts = torch.tensor([5.0, 10.0, 0.0])
+    assert torch.equal(scores.relative_class_diversity(rows, counts), scores.class_diversity(rows, counts))
+
+
+def test_four_times_the_labels_leave_relative_class_diversity_as_it_was():
+    rows = torch.tensor([[0.75, 0.25], [0.125, 0.875]])
+    few, many = torch.tensor([2.0, 5.0]), torch.tensor([8.0, 20.0])
+    torch.testing.assert_close(
+        scores.relative_class_diversity(rows, few), scores.relative_class_diversity(rows, many)
+    )
+    assert not torch.allclose(scores.class_diversity(rows, few), scores.class_diversity(rows, many))
+
+
 def test_a_class_is_a_majority_from_its_share_of_the_budget_on():
     assert scores.is_majority(torch.tensor([3.0, 2.0, 1.9]), budget=6).tolist() == [True, True, False]
 
@@ -140,6 +159,7 @@ PER_NODE: dict[str, Callable[[Tensor], Tensor]] = {
     "margin": scores.margin,
     "density": lambda rows: scores.density(rows, CENTERS),
     "class_diversity": lambda rows: scores.class_diversity(rows, COUNTS),
+    "relative_class_diversity": lambda rows: scores.relative_class_diversity(rows, COUNTS),
     "majority_score": lambda rows: scores.majority_score(rows, COUNTS, budget=6),
 }
 

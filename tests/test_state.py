@@ -111,6 +111,14 @@ def test_class_diversity_reads_answers_where_there_are_some(barbell: Graph):
     assert column("class_diversity", view(barbell, GUESSES, TOLD)) == pytest.approx(expected)
 
 
+def test_relative_class_diversity_reads_answers_and_is_1_for_the_rarest_class(barbell: Graph):
+    # Three labels of class 0 weigh 2/3, two of class 1 weigh 1; only node 5 goes by its prediction.
+    told = Labels((0, 1, 2, 3, 4), (0, 0, 0, 1, 1))
+    expected = [2 / 3, 2 / 3, 2 / 3, 1, 1, 5 / 6]
+    shown = view(barbell, torch.full((6, 2), 0.5), told)
+    assert column("relative_class_diversity", shown) == pytest.approx(expected)
+
+
 def test_selectivity_marks_the_labeled_nodes(barbell: Graph):
     assert column("selectivity", view(barbell, GUESSES, TOLD)) == [0, 0, 1, 1, 1, 0]
 
@@ -352,9 +360,17 @@ def test_renumbering_the_nodes_renumbers_the_column(name: str, skewed: Dataset):
 # --- Training and use -----------------------------------------------------------------------------------
 
 
+RELATIVE_COLUMNS = (
+    "relative_centrality",
+    "uncertainty",
+    "relative_class_diversity",
+    *GCBR_PLUS_COLUMNS[3:],
+)
+
+
 @pytest.mark.parametrize(
     "columns",
-    [GCBR_PLUS_COLUMNS, ("relative_centrality", *GCBR_PLUS_COLUMNS[1:]), GPA_COLUMNS],
+    [GCBR_PLUS_COLUMNS, RELATIVE_COLUMNS, GPA_COLUMNS],
     ids=["GCBR++", "relative", "GPA"],
 )
 def test_training_and_use_build_the_same_state(columns: tuple[str, ...], skewed: Dataset):

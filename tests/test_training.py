@@ -267,6 +267,17 @@ def test_centrality_is_read_at_the_scale_the_user_names(tmp_path: Path, capsys):
     assert "unknown scale of centrality 'raw'; choose from log, relative" in capsys.readouterr().err
 
 
+def test_class_diversity_is_read_at_the_scale_the_user_names(tmp_path: Path, capsys):
+    options = ["--episodes", "1", "--budget", "4", "--parallel", "2", "--update-every", "2"]
+    train = ["train", "synthetic:nodes=60,classes=4,features=8", *options, "--out"]
+    out = tmp_path / "relative.safetensors"
+    assert main([*train, str(out), "--method", "gcbr++", "--diversity", "relative"]) == 0
+    expected = (*GCBR_PLUS_COLUMNS[:2], "relative_class_diversity", *GCBR_PLUS_COLUMNS[3:])
+    assert load_policy(out)[1].columns == expected
+    assert main([*train, str(tmp_path / "other.safetensors"), "--diversity", "log"]) == 2
+    assert "unknown scale of class diversity 'log'; choose from plain, relative" in capsys.readouterr().err
+
+
 def test_batch_and_coarseness_may_be_any_method_s():
     assert env_config("bigene", BASE, batch=3).batch == 3
     assert env_config("gcbr", BASE, batch=3).batch == 3

@@ -90,6 +90,12 @@ def class_diversity(probabilities: Tensor, counts: Tensor) -> Tensor:
     return (probabilities * need.unsqueeze(-2)).sum(-1)
 
 
+def relative_class_diversity(probabilities: Tensor, counts: Tensor) -> Tensor:
+    """Eq. 4 as a share of what a node surely of the rarest class has: in (0, 1], however many labels."""
+    fewest = counts.clamp(min=1).amin(-1, keepdim=True)
+    return class_diversity(probabilities, counts) * fewest
+
+
 def is_majority(counts: Tensor, budget: int) -> Tensor:
     """Whether each class already has its share B / m of the budget."""
     return counts >= budget / counts.shape[-1]

@@ -102,6 +102,14 @@ def class_diversity(situation: Situation) -> Tensor:
     )
 
 
+def relative_class_diversity(situation: Situation) -> Tensor:
+    """Five labels against ten tell classes apart as well as one against two; 1/5 and 1/10 do not."""
+    return situation.with_answers(
+        scores.relative_class_diversity(situation.probabilities, situation.counts),
+        scores.relative_class_diversity(situation.answers, situation.counts),
+    )
+
+
 def selectivity(situation: Situation) -> Tensor:
     """The paper's Eq. 5: 1 for a labeled node, else 0."""
     labeled = situation.labeled
@@ -135,6 +143,7 @@ CRITERIA: dict[str, Callable[[Situation], Tensor]] = {
     "relative_centrality": relative_centrality,
     "uncertainty": uncertainty,
     "class_diversity": class_diversity,
+    "relative_class_diversity": relative_class_diversity,
     "selectivity": selectivity,
 }
 _OTHERS: dict[str, Callable[[Situation], Tensor]] = {

@@ -21,7 +21,9 @@ from gcbr.rewards import RewardConfig
 from gcbr.state import GCBR_COLUMNS, GCBR_PLUS_COLUMNS, GPA_COLUMNS
 from gcbr.trainer import TrainConfig, Trainer
 
-CENTRALITY_COLUMNS = {"log": "centrality", "relative": "relative_centrality"}  # by scale
+# The columns that may be read at another scale, by the name of the scale; the first is their own.
+CENTRALITY_COLUMNS = {"log": "centrality", "relative": "relative_centrality"}
+DIVERSITY_COLUMNS = {"plain": "class_diversity", "relative": "relative_class_diversity"}
 CURVE_BIN = 50  # episodes whose mean is one point of the curve in a policy file
 
 
@@ -91,6 +93,7 @@ def env_config(
     batch: int | None = None,
     coarse: bool = False,
     centrality: str = "log",
+    diversity: str = "plain",
 ) -> EnvConfig:
     """`base` with all that belongs to a method; the other arguments are the method's own unless given."""
     chosen = find_method(method)
@@ -102,9 +105,10 @@ def env_config(
         gain_weight=reward.gain_weight if alpha is None else alpha,
         penalty=reward.penalty if eta is None else eta,
     )
+    columns = _at_scale(chosen.columns, "centrality", CENTRALITY_COLUMNS, centrality)
     return replace(
         base,
-        columns=_with_centrality(chosen.columns, centrality),
+        columns=_at_scale(columns, "class diversity", DIVERSITY_COLUMNS, diversity),
         reward=reward,
         score=chosen.score,
         final_epochs=chosen.final_epochs,
@@ -113,13 +117,12 @@ def env_config(
     )
 
 
-def _with_centrality(columns: tuple[str, ...], scale: str) -> tuple[str, ...]:
-    """The columns with centrality at this scale; not every method has it."""
-    if scale not in CENTRALITY_COLUMNS:
-        raise InputError(
-            f"unknown scale of centrality '{scale}'; choose from {', '.join(CENTRALITY_COLUMNS)}"
-        )
-    return tuple(CENTRALITY_COLUMNS[scale] if column == "centrality" else column for column in columns)
+def _at_scale(columns: tuple[str, ...], what: str, names: dict[str, str], scale: str) -> tuple[str, ...]:
+    """The columns with one of them at this scale; not every method has it."""
+    if scale not in names:
+        raise InputError(f"unknown scale of {what} '{scale}'; choose from {', '.join(names)}")
+    own, *_ = names.values()
+    return tuple(names[scale] if column == own else column for column in columns)
 
 
 def train_config(

@@ -68,10 +68,11 @@ def test_a_strategy_that_learns_from_answers_goes_on_doing_so(skewed: Dataset):
     assert not isinstance(sampled(Degree, 10)(skewed.graph, 10, generator(0)), Observer)
 
 
-@pytest.mark.parametrize("first", ["centrality", "relative_centrality"])
-def test_scores_around_a_few_candidates_are_those_among_all(first: str, skewed: Dataset, make_view: MakeView):
+@pytest.mark.parametrize("scale", ["", "relative_"])
+def test_scores_around_a_few_candidates_are_those_among_all(scale: str, skewed: Dataset, make_view: MakeView):
     """What two propagations reach is enough, with labeled and pending nodes near and far."""
-    columns = (first, *GCBR_PLUS_COLUMNS[1:])
+    scaled = ("centrality", "class_diversity")
+    columns = [scale + name if name in scaled else name for name in GCBR_PLUS_COLUMNS]
     with seeded(generator(3)):
         policy = Policy(len(columns))
     probabilities = torch.rand(200, 3, generator=generator(1)).softmax(1)

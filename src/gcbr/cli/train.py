@@ -112,6 +112,13 @@ def train(
             help="How gcbr and gcbr++ read PageRank: log, or relative to the largest hub's.",
         ),
     ] = "log",
+    diversity: Annotated[
+        str,
+        typer.Option(
+            metavar="SCALE",
+            help="How gcbr and gcbr++ read class diversity: plain, or relative to the rarest class's.",
+        ),
+    ] = "plain",
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of weights and games.")] = 0,
     features: Annotated[
         str, typer.Option(metavar="RULE", help="Feature scaling: default or paper.")
@@ -150,7 +157,7 @@ def train(
     where = find_device(device)
     taught = replace(find_classifier(classifier), focal=focal)
     base = EnvConfig(budget=budget, episodes=parallel, classifier=taught)
-    env = env_config(method, base, alpha, eta, batch, coarse, centrality)
+    env = env_config(method, base, alpha, eta, batch, coarse, centrality, diversity)
     config = train_config(
         method, TrainConfig(episodes=episodes, update_every=update_every, seed=seed), discount, standardize
     )
