@@ -152,7 +152,7 @@ def scores_of(path: Path, graphs: GraphsOf, runs: RunsOn, records: Path, classif
     policy, card = load_policy(path)
     key = fingerprint(policy)
     taught = partial(GCNClassifier, config=find_classifier(classifier))
-    # The first records are of Cora and the usual classifier, and do not say so.
+    # The first records are of Cora and do not say so; none says that the classifier was the usual one.
     done = {
         (line.get("graph", "cora"), line["seed"]): line
         for line in _lines(records)
@@ -168,11 +168,14 @@ def scores_of(path: Path, graphs: GraphsOf, runs: RunsOn, records: Path, classif
             run = run_simulation(
                 dataset, path.stem, factory=factory, classifier=taught, seed=seed, curve_points=1
             )
-            line = {"policy": key, "name": path.stem, "classifier": classifier, "graph": name, "seed": seed}
-            measures = ("macro_f1", "micro_f1", "imbalance_ratio")
-            done[name, seed] = line | {measure: getattr(run.final, measure) for measure in measures}
+            line: dict[str, Any] = {"policy": key, "name": path.stem, "graph": name, "seed": seed}
+            if classifier != "usual":
+                line["classifier"] = classifier
+            for measure in (MACRO_F1, BALANCE):
+                line[measure] = round(getattr(run.final, measure), 6)
+            done[name, seed] = line
             with records.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(done[name, seed]) + "\n")
+                file.write(json.dumps(line, separators=(",", ":")) + "\n")
         scores.append([done[name, seed] for seed in seeds])
     return scores
 
