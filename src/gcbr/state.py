@@ -95,19 +95,18 @@ def uncertainty(situation: Situation) -> Tensor:
     return scores.entropy(situation.probabilities)
 
 
+def _by_class(situation: Situation, score: Callable[[Tensor], Tensor]) -> Tensor:
+    """What a score makes of each node's predicted classes, or of its answer where there is one."""
+    return situation.with_answers(score(situation.probabilities), score(situation.answers))
+
+
 def class_diversity(situation: Situation) -> Tensor:
-    return situation.with_answers(
-        scores.class_diversity(situation.probabilities, situation.counts),
-        scores.class_diversity(situation.answers, situation.counts),
-    )
+    return _by_class(situation, lambda rows: scores.class_diversity(rows, situation.counts))
 
 
 def relative_class_diversity(situation: Situation) -> Tensor:
     """Five labels against ten tell classes apart as well as one against two; 1/5 and 1/10 do not."""
-    return situation.with_answers(
-        scores.relative_class_diversity(situation.probabilities, situation.counts),
-        scores.relative_class_diversity(situation.answers, situation.counts),
-    )
+    return _by_class(situation, lambda rows: scores.relative_class_diversity(rows, situation.counts))
 
 
 def selectivity(situation: Situation) -> Tensor:
@@ -119,10 +118,7 @@ def selectivity(situation: Situation) -> Tensor:
 
 def majority_score(situation: Situation) -> Tensor:
     counts, budget = situation.counts, situation.budget
-    return situation.with_answers(
-        scores.majority_score(situation.probabilities, counts, budget),
-        scores.majority_score(situation.answers, counts, budget),
-    )
+    return _by_class(situation, lambda rows: scores.majority_score(rows, counts, budget))
 
 
 def degree(situation: Situation) -> Tensor:
