@@ -33,10 +33,10 @@ def development_graphs(features: str, data: Path | None) -> dict[str, Dataset]:
     drawn = guises(cora, NUM_GUISES, SEED, broad=True)
     graphs = {f"broad guise {number}": guise for number, guise in enumerate(drawn, start=1)}
     photo = load_dataset("photo", data_dir=data, features="default")
-    return graphs | {name: _scaled(photo, features, norm) for name, norm in PHOTO_NORMS[features].items()}
+    return graphs | {name: scaled(photo, features, norm) for name, norm in PHOTO_NORMS[features].items()}
 
 
-def _scaled(dataset: Dataset, rule: str, norm: float) -> Dataset:
+def scaled(dataset: Dataset, rule: str, norm: float) -> Dataset:
     x = dataset.graph.x
     assert isinstance(x, Csr | Dense)
     return replace(dataset, graph=replace(dataset.graph, x=rows_of_norm(x, norm), feature_rule=rule))

@@ -45,6 +45,7 @@ ORDER = [
     "a2c",
     "reinforce",
     "checkpoints",
+    "committees",
     "policies",
     "trainer",
     "training",

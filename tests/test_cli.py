@@ -19,6 +19,7 @@ from gcbr.datasets import DATASETS, DatasetEntry
 from gcbr.engine.matrix import Csr, Dense
 from gcbr.errors import InputError
 from gcbr.graph import Dataset, Graph
+from gcbr.policies import shipped
 from gcbr.simulation import run_simulation
 from gcbr.strategies import STRATEGIES, StrategyEntry
 from gcbr.view import View
@@ -359,6 +360,27 @@ def test_strategies_are_listed(gcbr):
     assert "random" in gcbr("strategies").out
     lines = json.loads(gcbr("strategies", "--json").out)
     assert [line["name"] for line in lines] == list(STRATEGIES)
+
+
+def test_policies_that_ship_and_those_in_files_are_listed(gcbr, tmp_path):
+    assert "gcbr++-default" in gcbr("policies").out
+    files = [shipped()[name] for name in ("gpa-paper", "gpa-default")]
+    cards = json.loads(gcbr("policies", *files, "--json").out)
+    assert [card["features"] for card in cards.values()] == ["paper", "default"]
+    assert list(cards) == [str(file) for file in files]
+
+
+def test_policies_are_joined_into_one_that_is_used_like_any_other(gcbr, tmp_path):
+    members = []
+    for seed in ("1", "2"):
+        members.append(tmp_path / f"{seed}.safetensors")
+        options = ("--method", "gcbr", "--episodes", "2", "--parallel", "1", "--seed", seed)
+        gcbr("train", "digits", *options, "--out", members[-1])
+    both = tmp_path / "both.safetensors"
+    assert " 1, 2 " in gcbr("policies", *members, "--join", both).out
+    answer = gcbr("run", "digits", "--strategy", both, "--budget", "12", "--json")
+    assert answer.code == 0
+    assert_mistake(gcbr("policies", members[0], "--join", tmp_path / "one.safetensors"), "two members")
 
 
 def test_datasets_are_listed_with_their_files(gcbr, tmp_path):

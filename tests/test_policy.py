@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from gcbr.engine.matrix import Csr, Dense
 from gcbr.graph import Dataset, Graph
-from gcbr.policy import GraphEncoder, Policy, log_policy, reading
+from gcbr.policy import GraphEncoder, Policy, committee, log_policy, reading
 from gcbr.seeding import generator, seeded
 
 
@@ -71,6 +71,31 @@ def test_log_policy_is_a_softmax_over_the_candidates():
     is_candidate = torch.tensor([[True, True, False], [True, True, True]])
     probabilities = log_policy(scores, is_candidate).exp()
     assert probabilities.tolist() == [pytest.approx([0.25, 0.75, 0.0]), pytest.approx([1 / 3] * 3)]
+
+
+def test_a_committee_scores_and_values_as_its_members_do_in_the_mean():
+    graph = graph_of([(0, 1), (1, 2), (1, 3)], 5)
+    states = drawn_states(2, 5, 3)
+    members = [drawn_policy(3, width=4, seed=seed) for seed in range(3)]
+    joined = committee(members)
+    assert joined.actor.first.out_features == 12
+    scores, values = joined.scores_and_values(graph.propagation, states)
+    each = [member.scores_and_values(graph.propagation, states) for member in members]
+    torch.testing.assert_close(scores, torch.stack([of_one for of_one, _ in each]).mean(0))
+    torch.testing.assert_close(values, torch.stack([of_one for _, of_one in each]).mean(0))
+    assert scores.std() > 0
+
+
+def test_a_committee_of_two_by_hand():
+    """On a loner nothing is mixed: one member says 2 x + 1, the other 4 x - 1, where x is above 0."""
+    members = [Policy(num_columns=1, width=1) for _ in range(2)]
+    for member, slope, bias in zip(members, (2.0, 4.0), (1.0, -1.0), strict=True):
+        for encoder in (member.actor, member.critic):
+            fill(encoder.first, [[1.0]], [0.0])
+            fill(encoder.second, [[1.0]], [0.0])
+            fill(encoder.last, [[slope]], [bias])
+    scores = committee(members).scores(graph_of([], 2).propagation, torch.tensor([[[1.0], [3.0]]]))
+    assert scores.tolist() == [pytest.approx([3.0, 9.0])]
 
 
 # --- Candidates -----------------------------------------------------------------------------------------

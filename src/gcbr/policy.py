@@ -160,6 +160,31 @@ def reading(policy: Policy, columns: Sequence[str], others: Sequence[str]) -> Po
     return wider
 
 
+def committee(members: Sequence[Policy]) -> Policy:
+    """One policy whose scores, and whose value, are the means of the members'; as wide as they are together.
+
+    A mean of scores is a product of the probabilities behind them: a node is chosen that none of them avoids.
+    """
+    parts = {
+        part: side_by_side([getattr(member, part) for member in members]) for part in ("actor", "critic")
+    }
+    weights: dict[str, Tensor] = {}
+    for part, layers in parts.items():
+        weights |= {
+            f"{part}.first.weight": layers.first.T,
+            f"{part}.first.bias": layers.first_bias,
+            f"{part}.second.weight": layers.second.T,
+            f"{part}.second.bias": layers.second_bias,
+            f"{part}.last.weight": layers.last.mean(1, keepdim=True).T,
+            f"{part}.last.bias": layers.last_bias.mean(0, keepdim=True),
+        }
+    num_columns = members[0].actor.first.in_features
+    with torch.device("meta"):  # weights of its own would be drawn from the global generator
+        joined = Policy(num_columns, len(parts["actor"].first_bias))
+    joined.load_state_dict({name: tensor.contiguous() for name, tensor in weights.items()}, assign=True)
+    return joined
+
+
 def log_policy(scores: Tensor, is_candidate: Tensor) -> Tensor:
     """The policy's log-probabilities; a node that is no candidate has -inf, and no gradient."""
     return scores.masked_fill(~is_candidate, -torch.inf).log_softmax(-1)
