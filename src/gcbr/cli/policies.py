@@ -18,7 +18,7 @@ EXAMPLE = (
 def policies(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FILE]...", help="Policy files to list instead of those that ship."),
+        typer.Argument(metavar="FILE", help="Policy files to list instead of those that ship."),
     ] = None,
     join: Annotated[
         Path | None,
@@ -54,7 +54,7 @@ def policies(
     table = plain_table("policy", "method", "features", "trained on", "episodes", "seeds", "weights")
     for name, (policy, card) in loaded.items():
         table.add_row(
-            name,
+            Path(name).name,
             card.method,
             card.features,
             ", ".join(card.sources),
