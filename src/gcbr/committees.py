@@ -56,8 +56,9 @@ def _side_by_side(settings: Sequence[dict[str, Any]]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for key in dict.fromkeys(key for each in settings for key in each):
         values = [each.get(key) for each in settings]
-        if all(isinstance(value, dict) for value in values):
-            merged[key] = _side_by_side(values)  # type: ignore[arg-type]
+        groups = [value for value in values if isinstance(value, dict)]
+        if len(groups) == len(values):
+            merged[key] = _side_by_side(groups)
         else:
             merged[key] = values[0] if all(value == values[0] for value in values) else values
     return merged
