@@ -362,7 +362,7 @@ def test_strategies_are_listed(gcbr):
     assert [line["name"] for line in lines] == list(STRATEGIES)
 
 
-def test_policies_that_ship_and_those_in_files_are_listed(gcbr, tmp_path):
+def test_policies_that_ship_and_those_in_files_are_listed(gcbr):
     assert "gcbr++-default" in gcbr("policies").out
     files = [shipped()[name] for name in ("gpa-paper", "gpa-default")]
     cards = json.loads(gcbr("policies", *files, "--json").out)

@@ -69,6 +69,13 @@ def test_the_card_has_what_they_share_and_what_each_has_of_its_own(files: list[P
     assert seeds(CARD) == [1]
 
 
+def test_a_committee_may_be_a_member(files: list[Path], tmp_path: Path):
+    join(files, tmp_path / "both.safetensors")
+    card = join([tmp_path / "both.safetensors", files[0]], tmp_path / "more.safetensors")
+    assert card.width == 6
+    assert seeds(card) == [1, 2, 1]
+
+
 @pytest.mark.parametrize(
     ("changed", "words"),
     [

@@ -1,7 +1,7 @@
 """Several trainings of one kind as one policy: what one seed has learned by chance, the others outvote.
 
 Which seed does well on a graph that none has met cannot be seen on the graph they were trained on. A
-committee needs no such choice. It is a policy like any other, in one file, as wide as its members together.
+committee leans on no single one. It is a policy like any other, in one file, as wide as its members together.
 """
 
 from __future__ import annotations
@@ -46,9 +46,12 @@ def join(paths: Sequence[Path], out: Path) -> PolicyCard:
 
 
 def seeds(card: PolicyCard) -> list[int]:
-    """Of the trainings behind a policy."""
-    seed = card.settings["train"]["seed"]
-    return list(seed) if isinstance(seed, list) else [seed]
+    """Of the trainings behind a policy; a member may be a committee itself."""
+    return _flat(card.settings["train"]["seed"])
+
+
+def _flat(seed: Any) -> list[int]:
+    return [each for part in seed for each in _flat(part)] if isinstance(seed, list) else [seed]
 
 
 def _side_by_side(settings: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -163,7 +163,7 @@ def reading(policy: Policy, columns: Sequence[str], others: Sequence[str]) -> Po
 def committee(members: Sequence[Policy]) -> Policy:
     """One policy whose scores, and whose value, are the means of the members'; as wide as they are together.
 
-    A mean of scores is a product of the probabilities behind them: a node is chosen that none of them avoids.
+    A mean of scores is a product of the probabilities behind them: what one member shuns is hardly chosen.
     """
     parts = {
         part: side_by_side([getattr(member, part) for member in members]) for part in ("actor", "critic")
