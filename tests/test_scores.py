@@ -115,6 +115,20 @@ def test_four_times_the_labels_leave_relative_class_diversity_as_it_was():
     assert not torch.allclose(scores.class_diversity(rows, few), scores.class_diversity(rows, many))
 
 
+def test_paced_labels_count_as_they_would_in_a_game_of_five_a_class():
+    # 40 for two classes is 20 each: the twentieth label counts as the fifth, so each after the first as 4/19
+    counts = torch.tensor([[0.0, 1.0], [20.0, 2.0], [39.0, 5.75]])
+    expected = [0.0, 1.0, 5.0, 1 + 4 / 19, 9.0, 2.0]
+    assert scores.paced(counts, budget=40).flatten().tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("budget", [1, 2, 7, 10])
+def test_labels_count_as_they_are_where_a_share_is_five_or_less(budget: int):
+    counts = torch.tensor([0.0, 0.5, 1.0, 3.0, 12.0])
+    assert torch.equal(scores.paced(counts[:2], budget), counts[:2])
+    assert torch.equal(scores.paced(counts[3:], budget), counts[3:])
+
+
 def test_a_class_is_a_majority_from_its_share_of_the_budget_on():
     assert scores.is_majority(torch.tensor([3.0, 2.0, 1.9]), budget=6).tolist() == [True, True, False]
 
@@ -160,6 +174,7 @@ PER_NODE: dict[str, Callable[[Tensor], Tensor]] = {
     "density": lambda rows: scores.density(rows, CENTERS),
     "class_diversity": lambda rows: scores.class_diversity(rows, COUNTS),
     "relative_class_diversity": lambda rows: scores.relative_class_diversity(rows, COUNTS),
+    "paced_class_diversity": lambda rows: scores.class_diversity(rows, scores.paced(COUNTS, budget=30)),
     "majority_score": lambda rows: scores.majority_score(rows, COUNTS, budget=6),
 }
 

@@ -119,6 +119,17 @@ def test_relative_class_diversity_reads_answers_and_is_1_for_the_rarest_class(ba
     assert column("relative_class_diversity", shown) == pytest.approx(expected)
 
 
+def test_paced_class_diversity_goes_by_the_budget(barbell: Graph):
+    # Nine labels a class to give: three of class 0 count as 1 + 2 * 4/8 = 2, two of class 1 as 1.5.
+    told = Labels((0, 1, 2, 3, 4), (0, 0, 0, 1, 1))
+    shown = view(barbell, torch.full((6, 2), 0.5), told, budget=18)
+    expected = [1 / 2, 1 / 2, 1 / 2, 2 / 3, 2 / 3, 7 / 12]
+    assert column("paced_class_diversity", shown) == pytest.approx(expected)
+    # Five to give: as in the plain column.
+    shown = view(barbell, torch.full((6, 2), 0.5), told, budget=10)
+    assert column("paced_class_diversity", shown) == column("class_diversity", shown)
+
+
 def test_selectivity_marks_the_labeled_nodes(barbell: Graph):
     assert column("selectivity", view(barbell, GUESSES, TOLD)) == [0, 0, 1, 1, 1, 0]
 
@@ -368,10 +379,13 @@ RELATIVE_COLUMNS = (
 )
 
 
+PACED_COLUMNS = ("relative_centrality", "uncertainty", "paced_class_diversity", *GCBR_PLUS_COLUMNS[3:])
+
+
 @pytest.mark.parametrize(
     "columns",
-    [GCBR_PLUS_COLUMNS, RELATIVE_COLUMNS, GPA_COLUMNS],
-    ids=["GCBR++", "relative", "GPA"],
+    [GCBR_PLUS_COLUMNS, RELATIVE_COLUMNS, PACED_COLUMNS, GPA_COLUMNS],
+    ids=["GCBR++", "relative", "paced", "GPA"],
 )
 def test_training_and_use_build_the_same_state(columns: tuple[str, ...], skewed: Dataset):
     """The environment's state, and the one that a strategy builds from a view of the same moment."""

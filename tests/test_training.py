@@ -270,12 +270,14 @@ def test_centrality_is_read_at_the_scale_the_user_names(tmp_path: Path, capsys):
 def test_class_diversity_is_read_at_the_scale_the_user_names(tmp_path: Path, capsys):
     options = ["--episodes", "1", "--budget", "4", "--parallel", "2", "--update-every", "2"]
     train = ["train", "synthetic:nodes=60,classes=4,features=8", *options, "--out"]
-    out = tmp_path / "relative.safetensors"
-    assert main([*train, str(out), "--method", "gcbr++", "--diversity", "relative"]) == 0
-    expected = (*GCBR_PLUS_COLUMNS[:2], "relative_class_diversity", *GCBR_PLUS_COLUMNS[3:])
-    assert load_policy(out)[1].columns == expected
+    for scale in ("relative", "paced"):
+        out = tmp_path / f"{scale}.safetensors"
+        assert main([*train, str(out), "--method", "gcbr++", "--diversity", scale]) == 0
+        expected = (*GCBR_PLUS_COLUMNS[:2], f"{scale}_class_diversity", *GCBR_PLUS_COLUMNS[3:])
+        assert load_policy(out)[1].columns == expected
     assert main([*train, str(tmp_path / "other.safetensors"), "--diversity", "log"]) == 2
-    assert "unknown scale of class diversity 'log'; choose from plain, relative" in capsys.readouterr().err
+    complaint = "unknown scale of class diversity 'log'; choose from plain, relative, paced"
+    assert complaint in capsys.readouterr().err
 
 
 def test_batch_and_coarseness_may_be_any_method_s():

@@ -12,6 +12,7 @@ from gcbr.engine.matrix import Csr
 
 _DAMPING = 0.85  # of PageRank
 _TOLERANCE = 1e-9  # of its sum: ranks that move less have arrived
+_FULL_SHARE = 5  # labels of a class in a game of the paper's training, 35 in seven classes
 _BLOCK = 16_384  # nodes whose distances to the labeled set are held at once
 _EXACT = "donot_use_mm_for_euclid_dist"  # early predictions differ by less than a product's rounding
 
@@ -94,6 +95,17 @@ def relative_class_diversity(probabilities: Tensor, counts: Tensor) -> Tensor:
     """Eq. 4 as a share of what a node surely of the rarest class has: in (0, 1], however many labels."""
     fewest = counts.clamp(min=1).amin(-1, keepdim=True)
     return class_diversity(probabilities, counts) * fewest
+
+
+def paced(counts: Tensor, budget: int) -> Tensor:
+    """Labels of each class as they count towards class diversity where its share of the budget is large.
+
+    The first label counts as it is, and the one that fills the share B / m as the fifth: a game of the
+    paper's training ends there. Where the share is five or less, every label counts as it is.
+    """
+    share = budget / counts.shape[-1]
+    pace = (_FULL_SHARE - 1) / (max(share, _FULL_SHARE) - 1)
+    return counts.clamp(max=1) + (counts - 1).clamp(min=0) * pace
 
 
 def is_majority(counts: Tensor, budget: int) -> Tensor:

@@ -109,6 +109,12 @@ def relative_class_diversity(situation: Situation) -> Tensor:
     return _by_class(situation, lambda rows: scores.relative_class_diversity(rows, situation.counts))
 
 
+def paced_class_diversity(situation: Situation) -> Tensor:
+    """Twenty labels that fill a share of twenty look like five that fill one of five."""
+    counts = scores.paced(situation.counts, situation.budget)
+    return _by_class(situation, lambda rows: scores.class_diversity(rows, counts))
+
+
 def selectivity(situation: Situation) -> Tensor:
     """The paper's Eq. 5: 1 for a labeled node, else 0."""
     labeled = situation.labeled
@@ -140,6 +146,7 @@ CRITERIA: dict[str, Callable[[Situation], Tensor]] = {
     "uncertainty": uncertainty,
     "class_diversity": class_diversity,
     "relative_class_diversity": relative_class_diversity,
+    "paced_class_diversity": paced_class_diversity,
     "selectivity": selectivity,
 }
 _OTHERS: dict[str, Callable[[Situation], Tensor]] = {

@@ -23,7 +23,11 @@ from gcbr.trainer import TrainConfig, Trainer
 
 # The columns that may be read at another scale, by the name of the scale; the first is their own.
 CENTRALITY_COLUMNS = {"log": "centrality", "relative": "relative_centrality"}
-DIVERSITY_COLUMNS = {"plain": "class_diversity", "relative": "relative_class_diversity"}
+DIVERSITY_COLUMNS = {
+    "plain": "class_diversity",
+    "relative": "relative_class_diversity",
+    "paced": "paced_class_diversity",
+}
 CURVE_BIN = 50  # episodes whose mean is one point of the curve in a policy file
 
 

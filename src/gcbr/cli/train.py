@@ -116,7 +116,8 @@ def train(
         str,
         typer.Option(
             metavar="SCALE",
-            help="How gcbr and gcbr++ read class diversity: plain, or relative to the rarest class's.",
+            help="How gcbr and gcbr++ read class diversity: plain, relative to the rarest class's, or paced "
+            "by the budget.",
         ),
     ] = "plain",
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of weights and games.")] = 0,
