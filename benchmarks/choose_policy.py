@@ -168,7 +168,7 @@ def scores_of(path: Path, graphs: GraphsOf, runs: RunsOn, records: Path, classif
             run = run_simulation(
                 dataset, path.stem, factory=factory, classifier=taught, seed=seed, curve_points=1
             )
-            line: dict[str, Any] = {"policy": key, "name": path.stem, "graph": name, "seed": seed}
+            line: dict[str, Any] = {"policy": key, "graph": name, "seed": seed}
             if classifier != "usual":
                 line["classifier"] = classifier
             for measure in (MACRO_F1, BALANCE):
