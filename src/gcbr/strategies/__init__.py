@@ -93,7 +93,11 @@ STRATEGIES: dict[str, StrategyEntry] = {
         policy=True,
     ),
     "gcbr": StrategyEntry(
-        shipped("gcbr"), "a trained policy: informative nodes, where labels are few", _GCBR, policy=True
+        shipped("gcbr"),
+        "a trained policy: informative nodes, where labels are few",
+        _GCBR,
+        policy=True,
+        looks_at_budget=True,
     ),
     "gcbr++": StrategyEntry(
         shipped("gcbr++"),
