@@ -383,21 +383,22 @@ PACED_COLUMNS = ("relative_centrality", "uncertainty", "paced_class_diversity", 
 
 
 @pytest.mark.parametrize(
-    "columns",
-    [GCBR_PLUS_COLUMNS, RELATIVE_COLUMNS, PACED_COLUMNS, GPA_COLUMNS],
+    ("columns", "budget"),
+    # Of three classes, so that nine let the majority score speak, and eighteen the pace.
+    [(GCBR_PLUS_COLUMNS, 9), (RELATIVE_COLUMNS, 9), (PACED_COLUMNS, 18), (GPA_COLUMNS, 9)],
     ids=["GCBR++", "relative", "paced", "GPA"],
 )
-def test_training_and_use_build_the_same_state(columns: tuple[str, ...], skewed: Dataset):
+def test_training_and_use_build_the_same_state(columns: tuple[str, ...], budget: int, skewed: Dataset):
     """The environment's state, and the one that a strategy builds from a view of the same moment."""
     env = LabelingEnv(
-        skewed, EnvConfig(budget=9, episodes=2, columns=columns, classifier=GCNConfig(hidden=8))
+        skewed, EnvConfig(budget=budget, episodes=2, columns=columns, classifier=GCNConfig(hidden=8))
     )
     state = env.reset(generator(5))
     for _ in range(8):
         for game in range(2):
             nodes = tuple(env.labeled[game].tolist())
             labels = Labels(nodes, tuple(skewed.y[list(nodes)].tolist()))
-            shown = view(skewed.graph, env._probabilities[game], labels, budget=9)
+            shown = view(skewed.graph, env._probabilities[game], labels, budget=budget)
             used = state_columns(situation(GraphFacts(skewed.graph), shown), columns)[0]
             torch.testing.assert_close(used, state.features[game], atol=2e-6, rtol=0)
         first = state.is_candidate.float().argmax(1)
